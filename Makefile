@@ -1,0 +1,50 @@
+# Everything runs in an environment of its own, made on first use.
+PYTHON ?= python3
+VENV ?= .venv
+BACKENDS ?= tensorflow jax torch
+WORKERS ?= 2
+PY := $(VENV)/bin/python
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.PHONY: help setup demo test bench lint docs clean
+
+help:
+	@echo "make setup   the environment ($(VENV)) and the install"
+	@echo "make demo    the paper's three models, their cost beside GRU's"
+	@echo "make test    all tests, on $(BACKENDS)"
+	@echo "make bench   measurements against peers (slow)"
+	@echo "make lint    style of the sources"
+	@echo "make docs    the reference as HTML, in build/docs"
+
+setup: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade pip
+	$(PY) -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+demo: setup
+	$(PY) recipes/paper_table.py
+
+# Tests that do not depend on the backend run once, with the first one.
+test: setup lint
+	@set -e; filter=""; for backend in $(BACKENDS); do \
+	  echo "== $$backend"; \
+	  KERAS_BACKEND=$$backend $(PY) -m pytest -n $(WORKERS) $$filter; \
+	  filter="-m not(any_backend)"; \
+	done
+
+bench: setup
+	$(PY) benchmarks/gate_bias.py
+
+lint: setup
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+docs: setup
+	KERAS_BACKEND=jax $(PY) -m pdoc --docformat google \
+	  --output-directory build/docs keras_duspar
+
+clean:
+	rm -rf build $(VENV)

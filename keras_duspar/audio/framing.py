@@ -1,0 +1,223 @@
+"""Cutting audio into overlapping frames, and joining frames again."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_duspar import checks
+
+
+def hann(length):
+    """The periodic Hann window, which overlaps by half to exactly one."""
+    n = np.arange(length)
+    return (0.5 - 0.5 * np.cos(2 * np.pi * n / length)).astype("float32")
+
+
+def check_audio(layer, shape):
+    """Raises unless `shape` is `(batch, samples)`."""
+    if len(shape) != 2:
+        raise ValueError(
+            f"`audio` of {type(layer).__name__} must be of shape "
+            f"`(batch, samples)`. Received shape: {tuple(shape)}."
+        )
+
+
+@keras.saving.register_keras_serializable(package="keras_duspar")
+class Frames(keras.layers.Layer):
+    """Cuts audio into overlapping frames.
+
+    Args:
+        frame_length: Positive integer, samples in a frame.
+        hop_length: Positive integer, samples from one frame to the next;
+            must divide `frame_length`.
+        padding: String. `"valid"`: only frames that lie wholly within the
+            audio. `"causal"`: silence goes before it, so that every
+            `hop_length` new samples complete a frame, as they do in a
+            stream. `"full"`: silence goes before and after it, so that every
+            sample lies in equally many frames and `OverlapAdd` can restore
+            all of it. Default: `"valid"`.
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        audio: A 2D tensor, with shape `(batch, samples)`.
+        mask: Optional boolean tensor of the same shape, `False` at padding
+            behind the end of a recording. The frames that a recording cut
+            off there would not have are masked.
+
+    Returns:
+        A 3D tensor, with shape `(batch, frames, frame_length)`.
+
+    Example:
+
+    >>> frames = keras_duspar.audio.Frames(4, 2)
+    >>> frames(np.arange(8, dtype="float32")[np.newaxis])[0, 1].tolist()
+    [2.0, 3.0, 4.0, 5.0]
+    """
+
+    def __init__(self, frame_length, hop_length, padding="valid", **kwargs):
+        super().__init__(**kwargs)
+        self.frame_length = checks.positive_integer(
+            "frame_length", frame_length
+        )
+        self.hop_length = checks.positive_integer("hop_length", hop_length)
+        if self.frame_length % self.hop_length:
+            raise checks.bad_value(
+                "hop_length",
+                f"a divisor of `frame_length`, {frame_length}",
+                hop_length,
+            )
+        self.padding = checks.choice(
+            "padding", padding, ("valid", "causal", "full")
+        )
+        self.overlap = self.frame_length - self.hop_length
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        check_audio(self, input_shape)
+
+    def call(self, audio):
+        return self._cut(audio, 0)
+
+    def compute_mask(self, audio, mask=None):
+        if mask is None:
+            return None
+        valid = ops.cast(mask, "int32")
+        if self.padding == "full":
+            return ops.any(self._cut(valid, 0) > 0, axis=-1)
+        return ops.all(self._cut(valid, 1) > 0, axis=-1)
+
+    def _cut(self, audio, silence):
+        hop = self.hop_length
+        samples = audio.shape[1]
+        if samples is None:
+            samples = ops.shape(audio)[1]
+        before = 0 if self.padding == "valid" else self.overlap
+        after = 0
+        if self.padding == "full":
+            after = self.overlap + -samples % hop
+        if before or self.padding == "full":
+            audio = ops.pad(
+                audio, [[0, 0], [before, after]], constant_values=silence
+            )
+        hops = (samples + before + after) // hop
+        count = hops - self.overlap // hop
+        if isinstance(count, int) and count < 1:
+            raise ValueError(
+                f"`audio` of {type(self).__name__} must be at least one frame "
+                f"of {self.frame_length} samples long, with padding "
+                f"{self.padding!r}. Received {samples} samples."
+            )
+        chunks = ops.reshape(audio[:, : hops * hop], (-1, hops, hop))
+        return ops.concatenate(
+            [
+                chunks[:, i : i + count]
+                for i in range(self.frame_length // hop)
+            ],
+            axis=-1,
+        )
+
+    def compute_output_shape(self, input_shape):
+        batch, samples = input_shape
+        if samples is None:
+            return (batch, None, self.frame_length)
+        if self.padding == "full":
+            frames = -(-samples // self.hop_length)
+            frames += self.overlap // self.hop_length
+        elif self.padding == "causal":
+            frames = samples // self.hop_length
+        else:
+            frames = (samples - self.overlap) // self.hop_length
+        return (batch, frames, self.frame_length)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "frame_length": self.frame_length,
+            "hop_length": self.hop_length,
+            "padding": self.padding,
+        }
+
+
+@keras.saving.register_keras_serializable(package="keras_duspar")
+class OverlapAdd(keras.layers.Layer):
+    """Joins overlapping frames to audio under a Hann window.
+
+    Undoes `Frames(frame_length, hop_length, padding="full")` exactly if the
+    frames overlap by half.
+
+    Args:
+        hop_length: Positive integer, samples from one frame to the next;
+            must divide the frames' length.
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        frames: A 3D tensor, with shape `(batch, frames, frame_length)`.
+        like: Optional 2D tensor of shape `(batch, samples)`. The audio is
+            made as long as it.
+
+    Returns:
+        A 2D tensor, with shape `(batch, samples)`, without the silence that
+        `Frames` put around it.
+
+    Example:
+
+    >>> audio = np.random.random((1, 100)).astype("float32")
+    >>> frames = keras_duspar.audio.Frames(32, 16, padding="full")(audio)
+    >>> same = keras_duspar.audio.OverlapAdd(16)(frames, like=audio)
+    >>> np.allclose(same, audio, atol=1e-6)
+    True
+    """
+
+    def __init__(self, hop_length, **kwargs):
+        super().__init__(**kwargs)
+        self.hop_length = checks.positive_integer("hop_length", hop_length)
+
+    def build(self, frames_shape, like_shape=None):
+        length = frames_shape[-1]
+        if len(frames_shape) != 3 or length is None:
+            raise ValueError(
+                f"`frames` of {type(self).__name__} must be of shape "
+                "`(batch, frames, frame_length)`. Received shape: "
+                f"{tuple(frames_shape)}."
+            )
+        if length % self.hop_length:
+            raise checks.bad_value(
+                "hop_length",
+                f"a divisor of the frames' length, {length}",
+                self.hop_length,
+            )
+
+    def call(self, frames, like=None):
+        hop, length = self.hop_length, frames.shape[-1]
+        parts = length // hop
+        window = ops.convert_to_tensor(hann(length), dtype=frames.dtype)
+        windowed = frames * window
+        count = frames.shape[1]
+        if count is None:
+            count = ops.shape(frames)[1]
+        # Part i of every frame is added i hops later.
+        total = sum(
+            ops.pad(
+                windowed[:, :, i * hop : (i + 1) * hop],
+                [[0, 0], [i, parts - 1 - i], [0, 0]],
+            )
+            for i in range(parts)
+        )
+        audio = ops.reshape(total, (-1, (count + parts - 1) * hop))
+        audio = audio[:, length - hop :]
+        if like is None:
+            return audio[:, : (count - parts + 1) * hop]
+        samples = like.shape[1]
+        return audio[:, : ops.shape(like)[1] if samples is None else samples]
+
+    def compute_output_shape(self, frames_shape, like_shape=None):
+        batch, count, length = frames_shape
+        if like_shape is not None:
+            return (batch, like_shape[1])
+        if count is None:
+            return (batch, None)
+        hop = self.hop_length
+        return (batch, (count - length // hop + 1) * hop)
+
+    def get_config(self):
+        return {**super().get_config(), "hop_length": self.hop_length}

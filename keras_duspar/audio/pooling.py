@@ -1,0 +1,87 @@
+"""Fewer time steps for the layers behind."""
+
+import keras
+from keras import ops
+
+from keras_duspar import checks
+
+
+@keras.saving.register_keras_serializable(package="keras_duspar")
+class TemporalPooling(keras.layers.Layer):
+    """Averages every `pool_size` time steps to one.
+
+    Steps left over at the end are dropped, as a stream would still wait for
+    the rest of their group. Unlike `keras.layers.AveragePooling1D` the layer
+    passes a mask on: a group is valid if all of its steps are.
+
+    Args:
+        pool_size: Positive integer, number of steps in a group. Default: 4.
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: A 3D tensor, with shape `(batch, timesteps, features)`.
+        mask: Optional boolean tensor of shape `(batch, timesteps)`.
+
+    Returns:
+        A 3D tensor, with shape `(batch, timesteps // pool_size, features)`.
+
+    Example:
+
+    >>> pooling = keras_duspar.audio.TemporalPooling(4)
+    >>> tuple(pooling(np.ones((1, 63, 8), "float32")).shape)
+    (1, 15, 8)
+    """
+
+    def __init__(self, pool_size=4, **kwargs):
+        super().__init__(**kwargs)
+        self.pool_size = checks.positive_integer("pool_size", pool_size)
+        self.supports_masking = True
+
+    @property
+    def strides(self):
+        """Number of steps that make one, as in Keras' pooling layers."""
+        return self.pool_size
+
+    def build(self, input_shape):
+        if len(input_shape) != 3:
+            raise ValueError(
+                f"`inputs` of {type(self).__name__} must be of shape "
+                "`(batch, timesteps, features)`. Received shape: "
+                f"{tuple(input_shape)}."
+            )
+
+    def call(self, inputs):
+        return ops.mean(self._group(inputs, inputs.shape[-1]), axis=2)
+
+    def compute_mask(self, inputs, mask=None):
+        if mask is None:
+            return None
+        groups = self._group(ops.expand_dims(mask, -1), 1)
+        return ops.all(groups[..., 0], axis=2)
+
+    def _group(self, inputs, features):
+        steps = inputs.shape[1]
+        if steps is not None and steps < self.pool_size:
+            raise ValueError(
+                f"`inputs` of {type(self).__name__} must have at least "
+                f"`pool_size`, {self.pool_size}, time steps. Received shape: "
+                f"{tuple(inputs.shape)}. Is the audio too short?"
+            )
+        groups = (
+            ops.shape(inputs)[1] if steps is None else steps
+        ) // self.pool_size
+        return ops.reshape(
+            inputs[:, : groups * self.pool_size],
+            (-1, groups, self.pool_size, features),
+        )
+
+    def compute_output_shape(self, input_shape):
+        batch, steps, features = input_shape
+        return (
+            batch,
+            None if steps is None else steps // self.pool_size,
+            features,
+        )
+
+    def get_config(self):
+        return {**super().get_config(), "pool_size": self.pool_size}

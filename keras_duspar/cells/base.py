@@ -1,0 +1,294 @@
+"""What every recurrent cell of the package shares."""
+
+import inspect
+
+import keras
+from keras import ops
+
+from keras_duspar import checks
+from keras_duspar import docstrings
+
+
+class RecurrentCell(keras.layers.SimpleRNNCell):
+    """Base class of the package's recurrent cells.
+
+    A cell knows its mathematics, its operands and its cost. A subclass
+    writes three methods and everything else, from configuration and
+    dropout to profiling and the layer over it, follows from them:
+
+    - `build(input_shape)` adds the weights with `add_kernel()` and
+      `add_bias()`, after calling `super().build(input_shape)`;
+    - `step(inputs, states, training)` returns the output, the list of new
+      states and a dictionary of the operands, that is of the vectors whose
+      zeros decide the cost of the step;
+    - `cost()` returns the `Cost` of one step, its operands named as in
+      `step()`.
+
+    `state_names` names the states in their order. A state's width is
+    `units`, or what `state_width(name)` says.
+
+    A subclass that takes `*args` has the arguments of its base class and,
+    after them, its own. Every argument must be an attribute of the same
+    name: `get_config()` reads it from there.
+
+    Args:
+        units: Positive integer, dimensionality of the output space.
+        kernel_initializer: Initializer for the kernels. A random initializer
+            draws every kernel of a cell differently, also with a seed.
+            Default: `"glorot_uniform"`.
+        bias_initializer: Initializer for the bias vectors. Default:
+            `"zeros"`.
+        kernel_regularizer: Regularizer function applied to the kernels.
+            Default: `None`.
+        bias_regularizer: Regularizer function applied to the bias vectors.
+            Default: `None`.
+        kernel_constraint: Constraint function applied to the kernels.
+            Default: `None`.
+        bias_constraint: Constraint function applied to the bias vectors.
+            Default: `None`.
+        dropout: Float in `[0, 1)`. Fraction of the entries of the input
+            operand to drop. Default: 0.
+        recurrent_dropout: Float in `[0, 1)`. Fraction of the entries of the
+            recurrent operand to drop. Default: 0.
+        seed: Random seed for dropout. Default: `None`.
+        **kwargs: Arguments of `keras.layers.Layer`, such as `name` and
+            `dtype`.
+    """
+
+    state_names = ("h",)
+
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        kernel_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        bias_constraint=None,
+        dropout=0.0,
+        recurrent_dropout=0.0,
+        seed=None,
+        **kwargs,
+    ):
+        # RNN draws dropout masks before its loop, as JAX needs it, only for
+        # cells of Keras' own family; SimpleRNNCell is its smallest public
+        # member. Nothing but the masks is used of it, so its constructor is
+        # passed over.
+        super(keras.layers.SimpleRNNCell, self).__init__(**kwargs)
+        checks.float_dtype("dtype", self.compute_dtype)
+        self.units = checks.positive_integer("units", units)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
+        self.kernel_constraint = keras.constraints.get(kernel_constraint)
+        self.bias_constraint = keras.constraints.get(bias_constraint)
+        self.dropout = checks.number("dropout", dropout, "[0, 1)")
+        self.recurrent_dropout = checks.number(
+            "recurrent_dropout", recurrent_dropout, "[0, 1)"
+        )
+        self.seed = seed
+        if self.dropout or self.recurrent_dropout:
+            self.seed_generator = keras.random.SeedGenerator(seed)
+        self.output_size = self.units
+        self.input_dim = None
+
+    # Weights
+
+    def build(self, input_shape):
+        if len(input_shape) != 2 or input_shape[-1] is None:
+            raise ValueError(
+                f"`inputs` of {type(self).__name__} must be of shape "
+                "`(batch, features)` with a known number of features. "
+                f"Received shape: {tuple(input_shape)}."
+            )
+        self.input_dim = input_shape[-1]
+        self.built = True
+
+    def add_kernel(self, name, shape, family="kernel", initializer=None):
+        """Adds a weight made as the arguments of its family say.
+
+        Args:
+            name: String, the weight's name.
+            shape: Tuple of integers, the weight's shape.
+            family: String, `"kernel"`, `"recurrent"` or `"bias"`: which
+                initializer, regularizer and constraint arguments apply.
+            initializer: String, name of the initializer argument if it is
+                not the family's.
+        """
+        argument = initializer or f"{family}_initializer"
+        drawn = sum(1 for w in self.weights if tuple(w.shape) == tuple(shape))
+        return self.add_weight(
+            name=name,
+            shape=shape,
+            initializer=_own_initializer(
+                argument, getattr(self, argument), drawn
+            ),
+            regularizer=getattr(self, f"{family}_regularizer"),
+            constraint=getattr(self, f"{family}_constraint"),
+        )
+
+    def add_bias(self, name, shape, initializer=None):
+        """Adds a weight of the family `"bias"`."""
+        return self.add_kernel(name, shape, "bias", initializer)
+
+    # Time
+
+    def step(self, inputs, states, training=False):
+        """One step: returns `(output, new_states, operands)`."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must implement `step()`."
+        )
+
+    def call(self, inputs, states, training=False):
+        checks.float_dtype("inputs", inputs.dtype)
+        states = list(states) if keras.tree.is_nested(states) else [states]
+        self.check_states("states", states)
+        output, new_states, _ = self.step(inputs, states, training)
+        return output, new_states
+
+    def drop_inputs(self, inputs, training):
+        """Drops entries of the input operand, the same at every step."""
+        if training and self.dropout:
+            mask = self.get_dropout_mask(inputs)
+            if len(inputs.shape) == len(mask.shape) + 1:  # all steps at once
+                mask = ops.expand_dims(mask, 1)
+            return inputs * mask
+        return inputs
+
+    def drop_recurrent(self, operand, training):
+        """Drops entries of the recurrent operand."""
+        if training and self.recurrent_dropout:
+            return operand * self.get_recurrent_dropout_mask(operand)
+        return operand
+
+    # States
+
+    def state_width(self, name):
+        """Width of the state `name`: `units` unless a cell says otherwise."""
+        return self.units
+
+    @property
+    def state_size(self):
+        return [self.state_width(name) for name in self.state_names]
+
+    def get_initial_state(self, batch_size=None):
+        return [
+            ops.zeros((batch_size, int(size)), dtype=self.compute_dtype)
+            for size in self.state_size
+        ]
+
+    def check_states(self, argument, states):
+        """Raises unless `states` are as many and as wide as they must be."""
+        expected = {
+            name: int(size)
+            for name, size in zip(self.state_names, self.state_size)
+        }
+        shapes = [tuple(s.shape) for s in states]
+        fits = len(shapes) == len(expected) and all(
+            len(shape) == 2 and shape[1] in (None, size)
+            for shape, size in zip(shapes, expected.values())
+        )
+        if not fits:
+            listed = ", ".join(
+                f"{name} `(batch, {size})`" for name, size in expected.items()
+            )
+            raise ValueError(
+                f"`{argument}` of {type(self).__name__} must be "
+                f"{len(expected)} tensor(s): {listed}. Received "
+                f"{len(shapes)} of shape(s): {shapes}."
+            )
+
+    # Cost
+
+    def cost(self):
+        """The `Cost` of one step for one sequence."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must implement `cost()`."
+        )
+
+    # Configuration
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._describe(cls.__mro__[1])
+
+    @classmethod
+    def _describe(cls, base):
+        """Sets `arguments`, the signature and the docstring of a class."""
+        own = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        cls.arguments = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
+        if any(p.kind is p.VAR_POSITIONAL for p in own):
+            named = {p.name for p in own}
+            cls.arguments += [p for p in base.arguments if p.name not in named]
+            cls.arguments += [p for p in own if p.kind is p.KEYWORD_ONLY]
+        rest = inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)
+        cls.__signature__ = inspect.Signature([*cls.arguments, rest])
+        names = [p.name for p in cls.arguments] + ["**kwargs"]
+        cls.__doc__ = docstrings.compose(cls.__doc__, [base.__doc__], names)
+
+    def get_config(self):
+        config = super(keras.layers.SimpleRNNCell, self).get_config()
+        for parameter in self.arguments:
+            value = getattr(self, parameter.name)
+            config[parameter.name] = keras.saving.serialize_keras_object(value)
+        return config
+
+
+RecurrentCell._describe(keras.layers.Layer)
+
+
+class InputWidth(int):
+    """A width that equals the input's, and is known once a cell is built.
+
+    `keras.layers.RNN` copies `cell.state_size` when it is constructed,
+    before it knows its input. It reads the copied number only after the
+    cell is built, by `int()`, and that is when this one looks it up.
+    """
+
+    def __new__(cls, cell):
+        width = super().__new__(cls, 0)
+        width.cell = cell
+        return width
+
+    def __int__(self):
+        if self.cell.input_dim is None:
+            raise ValueError(
+                f"The states of {type(self.cell).__name__} are as wide as its "
+                "input, which is not known yet. Call the layer once, or its "
+                "`build()`, first."
+            )
+        return self.cell.input_dim
+
+    __index__ = __int__
+
+    def __eq__(self, other):
+        return self.cell.input_dim == other
+
+    def __hash__(self):
+        return id(self)
+
+    def __repr__(self):
+        return str(self.cell.input_dim)
+
+
+def _own_initializer(argument, initializer, index):
+    """An initializer for one weight of several that share an argument.
+
+    A random Keras initializer gives equal weights of one shape each time it
+    is called, which would make a gate's kernel equal to the candidate's; so
+    every weight gets its own copy, with another seed if one was given.
+    """
+    if isinstance(initializer, keras.initializers.Initializer):
+        config = initializer.get_config()
+        if isinstance(config.get("seed"), int):
+            config["seed"] += index
+        initializer = type(initializer).from_config(config)
+
+    def initialize(shape, dtype=None):
+        value = initializer(shape, dtype=dtype)
+        checks.finite_array(argument, value)
+        return value
+
+    return initialize

@@ -1,0 +1,113 @@
+"""Delta-GRU: a GRU that reads only what has changed."""
+
+import keras
+from keras import ops
+
+from keras_duspar import checks
+from keras_duspar.cells.base import InputWidth
+from keras_duspar.cells.cost import Cost
+from keras_duspar.cells.cost import Operand
+from keras_duspar.cells.gated import GatedCell
+
+
+@keras.saving.register_keras_serializable(package="keras_duspar")
+class DeltaGRUCell(GatedCell):
+    """Cell class for the DeltaGRU layer.
+
+    A GRU whose products read the change of the input and of the state since
+    an entry was last taken over, and skip the entries that have changed by
+    less than `theta`:
+
+    ```
+    x_hat = where(abs(x - x_hat) >= theta, x, x_hat)
+    h_hat = where(abs(h - h_hat) >= theta, h, h_hat)
+    h = GRU(x_hat, h_hat)
+    ```
+
+    with Keras' own equations of the GRU (`reset_after=True`) for the gates
+    and the candidate. A device that keeps the running sums of
+    `kernel @ change` pays for the changed entries only. Here the sums are
+    computed afresh from `x_hat` and `h_hat`: the same numbers, without the
+    rounding errors that sums collect over a long stream. With `theta=0` the
+    cell is a GRU with the same weights.
+
+    The output is the state `h`; the states are `h`, `x_hat`, which is as
+    wide as the input, and `h_hat`.
+
+    Args:
+        theta: Float, at least 0. Smallest change that is taken over.
+            Default: 0.04.
+
+    Call arguments:
+        inputs: A 2D tensor, with shape `(batch, features)`.
+        states: A list of three 2D tensors, the states from the previous time
+            step: `h` with shape `(batch, units)`, `x_hat` with shape
+            `(batch, features)` and `h_hat` with shape `(batch, units)`.
+        training: Python boolean indicating whether the layer should behave in
+            training mode or in inference mode. Only relevant when `dropout`
+            or `recurrent_dropout` is used.
+
+    Reference:
+        Neil et al., 2017, "Delta Networks for Optimized Recurrent Network
+        Computation".
+
+    Example:
+
+    >>> inputs = np.random.random((32, 10, 8))
+    >>> rnn = keras.layers.RNN(keras_duspar.DeltaGRUCell(4, theta=0.1))
+    >>> tuple(rnn(inputs).shape)
+    (32, 4)
+    """
+
+    state_names = ("h", "x_hat", "h_hat")
+    bias_rows = 2
+
+    def __init__(self, units, *args, theta=0.04, **kwargs):
+        super().__init__(units, *args, **kwargs)
+        self.theta = checks.number("theta", theta, "[0, inf)")
+
+    def step(self, inputs, states, training=False):
+        h, x_hat, h_hat = states
+        x_hat, dx = self._take_over(x_hat, inputs)
+        h_hat, dh = self._take_over(h_hat, h)
+        x_sums = (
+            ops.matmul(self.drop_inputs(x_hat, training), self.kernel)
+            + self.bias[0]
+        )
+        h_sums = (
+            ops.matmul(
+                self.drop_recurrent(h_hat, training), self.recurrent_kernel
+            )
+            + self.bias[1]
+        )
+        x_z, x_r, x_c = ops.split(x_sums, 3, axis=-1)
+        h_z, h_r, h_c = ops.split(h_sums, 3, axis=-1)
+        z = ops.sigmoid(x_z + h_z)
+        r = ops.sigmoid(x_r + h_r)
+        c = ops.tanh(x_c + r * h_c)
+        h = z * h + (1 - z) * c
+        return h, [h, x_hat, h_hat], {"dx": dx, "dh": dh}
+
+    def _take_over(self, old, new):
+        """The entries after a step, and their change."""
+        change = new - old
+        changed = ops.abs(change) >= self.theta
+        return (
+            ops.where(changed, new, old),
+            ops.where(changed, change, ops.zeros_like(change)),
+        )
+
+    def state_width(self, name):
+        if name == "x_hat":
+            return self.input_dim or InputWidth(self)
+        return self.units
+
+    def cost(self):
+        return Cost(
+            operands=(
+                Operand("dx", self.input_dim, 3 * self.units, sparse=True),
+                Operand("dh", self.units, 3 * self.units, sparse=True),
+            ),
+            biases=self.bias_size,
+            elementwise=3 * self.units,
+        )

@@ -1,0 +1,91 @@
+"""Cells with an input kernel and a recurrent kernel, as GRU has them."""
+
+import keras
+
+from keras_duspar.cells.base import RecurrentCell
+
+
+class GatedCell(RecurrentCell):
+    """Base class of cells with one kernel for the input and one for the state.
+
+    Weights are laid out as in `keras.layers.GRU`: the columns of `kernel`,
+    `recurrent_kernel` and `bias` are `blocks` blocks of `units`, and `bias`
+    has a row for the input and one for the state if `bias_rows` is 2.
+
+    Args:
+        kernel_initializer: Initializer for the `kernel` weights matrix, used
+            for the inputs. Default: `"glorot_uniform"`.
+        recurrent_initializer: Initializer for the `recurrent_kernel` weights
+            matrix, used for the state. Default: `"orthogonal"`.
+        recurrent_regularizer: Regularizer function applied to the
+            `recurrent_kernel` weights matrix. Default: `None`.
+        recurrent_constraint: Constraint function applied to the
+            `recurrent_kernel` weights matrix. Default: `None`.
+        recurrent_dropout: Float in `[0, 1)`. Fraction of the entries of the
+            state to drop where it enters the recurrent kernel. Default: 0.
+
+    Call arguments:
+        inputs: A 2D tensor, with shape `(batch, features)`.
+        states: A list of one 2D tensor with shape `(batch, units)`, which is
+            the state from the previous time step.
+        training: Python boolean indicating whether the layer should behave in
+            training mode or in inference mode. Only relevant when `dropout`
+            or `recurrent_dropout` is used.
+    """
+
+    blocks = 3
+    bias_rows = 1
+
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        bias_initializer="zeros",
+        kernel_regularizer=None,
+        recurrent_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        recurrent_constraint=None,
+        bias_constraint=None,
+        dropout=0.0,
+        recurrent_dropout=0.0,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(
+            units,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            dropout=dropout,
+            recurrent_dropout=recurrent_dropout,
+            seed=seed,
+            **kwargs,
+        )
+        self.recurrent_initializer = keras.initializers.get(
+            recurrent_initializer
+        )
+        self.recurrent_regularizer = keras.regularizers.get(
+            recurrent_regularizer
+        )
+        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        columns = self.blocks * self.units
+        self.kernel = self.add_kernel("kernel", (self.input_dim, columns))
+        self.recurrent_kernel = self.add_kernel(
+            "recurrent_kernel", (self.units, columns), "recurrent"
+        )
+        self.bias = self.add_bias(
+            "bias", (2, columns) if self.bias_rows == 2 else (columns,)
+        )
+
+    @property
+    def bias_size(self):
+        """Number of bias entries added at every step."""
+        return self.bias_rows * self.blocks * self.units

@@ -1,0 +1,92 @@
+"""Cells whose gates do not read the state, so that time can be scanned."""
+
+import keras
+from keras import ops
+
+from keras_duspar.cells.base import RecurrentCell
+
+
+class LinearCell(RecurrentCell):
+    """Base class of cells with `state = decay * state + drive`.
+
+    `decay = 1 - z` and `drive = z * c` come from a gate `z` and a candidate
+    `c` that read the step's operand alone. A subclass says what the operand
+    and the candidate are. Layers over such a cell can compute all steps at
+    once by an associative scan.
+
+    Args:
+        gate_bias_initializer: Initializer for the gate's bias. Default:
+            `"zeros"`, chosen by the experiment in `docs/gate_bias.md`.
+
+    Call arguments:
+        inputs: A 2D tensor, with shape `(batch, features)`.
+        states: A list of one 2D tensor with shape `(batch, units)`, which is
+            the state from the previous time step.
+        training: Python boolean indicating whether the layer should behave in
+            training mode or in inference mode. Only relevant when `dropout`
+            is used.
+    """
+
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        gate_bias_initializer="zeros",
+        kernel_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        bias_constraint=None,
+        dropout=0.0,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(
+            units,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+            dropout=dropout,
+            seed=seed,
+            **kwargs,
+        )
+        self.gate_bias_initializer = keras.initializers.get(
+            gate_bias_initializer
+        )
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        kernel_shape = (self.input_dim, self.units)
+        self.gate_kernel = self.add_kernel("gate_kernel", kernel_shape)
+        self.candidate_kernel = self.add_kernel(
+            "candidate_kernel", kernel_shape
+        )
+        self.gate_bias = self.add_bias(
+            "gate_bias", (self.units,), "gate_bias_initializer"
+        )
+
+    def operand(self, inputs, training=False):
+        """The vector that the two kernels are multiplied with."""
+        return self.drop_inputs(inputs, training)
+
+    def candidate(self, operand):
+        """The state that the cell moves towards."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must implement `candidate()`."
+        )
+
+    def coefficients(self, operand):
+        """`decay` and `drive` of one step, or of all steps at once."""
+        z = ops.sigmoid(ops.matmul(operand, self.gate_kernel) + self.gate_bias)
+        return 1 - z, z * self.candidate(operand)
+
+    def update(self, operand, state):
+        """The state after a step that reads `operand`."""
+        decay, drive = self.coefficients(operand)
+        return decay * state + drive
+
+    def step(self, inputs, states, training=False):
+        operand = self.operand(inputs, training)
+        state = self.update(operand, states[0])
+        return state, [state], {"x": operand}

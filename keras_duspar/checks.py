@@ -1,0 +1,83 @@
+"""Checks of arguments, so that every bad value is answered in the same words.
+
+Each check returns the value in its canonical type or raises a `ValueError`
+that names the argument, what was expected and what came.
+"""
+
+import numbers
+
+import keras
+import numpy as np
+
+
+def bad_value(name, expected, value, hint=""):
+    """Builds the `ValueError` for argument `name`."""
+    message = f"`{name}` must be {expected}. Received: {name}={value!r}"
+    if hasattr(value, "dtype"):
+        message = (
+            f"`{name}` must be {expected}. Received a tensor of shape "
+            f"{tuple(value.shape)} and dtype {value.dtype}"
+        )
+    return ValueError(f"{message}. {hint}" if hint else f"{message}.")
+
+
+def positive_integer(name, value):
+    """Returns `value` as an `int` of at least 1."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Integral)
+        or value < 1
+    ):
+        raise bad_value(name, "a positive integer", value)
+    return int(value)
+
+
+def number(name, value, interval="(-inf, inf)"):
+    """Returns `value` as a `float` within `interval`, such as `"[0, 1)"`."""
+    expected = f"a number in {interval}"
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise bad_value(name, expected, value)
+    value = float(value)
+    low, high = (float(end) for end in interval[1:-1].split(","))
+    above = low < value if interval[0] == "(" else low <= value
+    below = value < high if interval[-1] == ")" else value <= high
+    if not (above and below):  # also false for NaN
+        raise bad_value(name, expected, value)
+    return value
+
+
+def choice(name, value, choices):
+    """Returns `value` if it is one of `choices`."""
+    if value not in choices:
+        listed = ", ".join(repr(c) for c in choices)
+        raise bad_value(name, f"one of {listed}", value)
+    return value
+
+
+def float_dtype(name, dtype):
+    """Raises unless `dtype` is a floating-point type."""
+    dtype = keras.backend.standardize_dtype(dtype)
+    if not keras.backend.is_float_dtype(dtype):
+        raise bad_value(
+            name,
+            "of a floating-point dtype",
+            dtype,
+            "Cast it with `keras.ops.cast(x, 'float32')`.",
+        )
+
+
+def finite_array(name, value):
+    """Raises if a concrete `value` holds NaN or infinity.
+
+    A tensor that is only being traced has no values yet and passes.
+    """
+    try:
+        array = np.asarray(keras.ops.convert_to_numpy(value), "float64")
+    except Exception:
+        return
+    if not np.isfinite(array).all():
+        bad = int(array.size - np.isfinite(array).sum())
+        raise ValueError(
+            f"`{name}` must give finite values. Received {bad} of "
+            f"{array.size} entries that are NaN or infinite."
+        )

@@ -1,0 +1,93 @@
+"""The loop over time, with masks that mean the same on every backend."""
+
+import keras
+from keras import ops
+
+
+def run(
+    step,
+    sequences,
+    initial_state,
+    output_size,
+    mask=None,
+    zero_output_for_mask=False,
+    return_sequences=True,
+    go_backwards=False,
+    unroll=False,
+):
+    """Runs a step function over the time axis of `sequences`.
+
+    Keras' own loops disagree about masks: the JAX loop repeats the first
+    state, not the output, at a masked step, and unrolled loops ignore
+    `zero_output_for_mask` or read the mask forwards when they go backwards.
+    Here the mask travels with the sequence as one more feature, and the
+    previous output as one more state, so that no loop needs to know of it.
+
+    Args:
+        step: Callable that takes `(inputs, states)` and returns
+            `(output, new_states)`.
+        sequences: A 3D tensor, with shape `(batch, timesteps, features)`.
+        initial_state: List of 2D tensors.
+        output_size: Integer, the number of features of the output.
+        mask: Optional boolean tensor of shape `(batch, timesteps)`. At a
+            step that is `False` the states stay as they are and the output
+            is that of the step before, or zero before the first valid step.
+        zero_output_for_mask: Boolean, whether the output is zero at every
+            masked step instead.
+        return_sequences: Boolean, whether all outputs are needed.
+        go_backwards: Boolean, whether time runs backwards.
+        unroll: Boolean, whether to unroll the loop.
+
+    Returns:
+        The last output, the outputs and the list of final states.
+    """
+    if mask is not None:
+        mask = ops.cast(mask, sequences.dtype)
+        sequences = ops.concatenate(
+            [sequences, ops.expand_dims(mask, -1)], axis=-1
+        )
+        no_output = ops.zeros(
+            (ops.shape(sequences)[0], output_size), dtype=sequences.dtype
+        )
+        initial_state = [no_output, *initial_state]
+        step = _masked(step, zero_output_for_mask)
+    rnn = keras.layers.RNN(
+        _StepCell(step, output_size),
+        return_sequences=return_sequences,
+        go_backwards=go_backwards,
+        unroll=unroll,
+        name="loop",
+    )
+    last_output, outputs, states = rnn.inner_loop(
+        sequences, initial_state, mask=None
+    )
+    return last_output, outputs, list(states)[0 if mask is None else 1 :]
+
+
+class _StepCell:
+    """Makes a step function look like a cell to `keras.layers.RNN`."""
+
+    def __init__(self, step, output_size):
+        self.call = step
+        self.state_size = [output_size]
+
+    def __call__(self, inputs, states):
+        return self.call(inputs, states)
+
+
+def _masked(step, zero_output_for_mask):
+    def masked_step(inputs, states):
+        valid = inputs[:, -1:] > 0
+        previous_output, *states = states
+        output, new_states = step(inputs[:, :-1], states)
+        new_states = [
+            ops.where(valid, new, old) for new, old in zip(new_states, states)
+        ]
+        held = ops.where(valid, output, previous_output)
+        if zero_output_for_mask:
+            output = ops.where(valid, output, ops.zeros_like(output))
+        else:
+            output = held
+        return output, [held, *new_states]
+
+    return masked_step

@@ -1,0 +1,66 @@
+"""Spoken language understanding: what a spoken command asks for."""
+
+import keras
+
+from keras_duspar import checks
+from keras_duspar.audio import LogMel
+from keras_duspar.audio import TemporalPooling
+from keras_duspar.models.stack import audio_input
+from keras_duspar.models.stack import recurrent_layer
+
+
+def intent_recognizer(
+    recurrent="duspar",
+    units=128,
+    num_intents=31,
+    num_layers=2,
+    pool_size=4,
+    options=None,
+    samples=None,
+    name="intent_recognizer",
+):
+    """The paper's intent recogniser, from raw audio to scores for CTC.
+
+    Log-mel front end, and recurrent layers that are each followed by an
+    average over `pool_size` frames, then a linear classifier.
+
+    Args:
+        recurrent: String, name of a registered recurrent layer, or a
+            subclass of `keras.layers.RNN`. Default: `"duspar"`.
+        units: Positive integer, width of the recurrent layers. Default: 128.
+        num_intents: Positive integer, number of intents. Default: 31.
+        num_layers: Positive integer, number of recurrent layers. Default: 2.
+        pool_size: Positive integer, number of frames that a pooling layer
+            averages to one. Default: 4.
+        options: Dictionary of further arguments of the recurrent layers, such
+            as `{"theta": 0.02}`. Default: `None`.
+        samples: Positive integer, the fixed length of the audio, or `None`
+            for any length. Default: `None`.
+        name: String, the model's name.
+
+    Returns:
+        A `keras.Model` that takes 16 kHz audio of shape `(batch, samples)`
+        and returns logits of shape `(batch, groups, num_intents + 1)`, one
+        group for every `pool_size ** num_layers` frames. The last class is
+        the blank of CTC. Before training, call
+        `model.get_layer("log_mel").adapt(audio)`.
+
+    Example:
+
+    >>> model = keras_duspar.models.intent_recognizer("duspar", 128)
+    >>> tuple(model(np.zeros((1, 32000), "float32")).shape)
+    (1, 7, 32)
+    """
+    num_intents = checks.positive_integer("num_intents", num_intents)
+    num_layers = checks.positive_integer("num_layers", num_layers)
+    audio = audio_input(samples)
+    x = LogMel(padding="causal", name="log_mel")(audio)
+    for i in range(num_layers):
+        x = recurrent_layer(
+            recurrent, units, options, f"recurrent_{i + 1}"
+        )(x)
+        x = TemporalPooling(pool_size, name=f"pooling_{i + 1}")(x)
+    logits = keras.layers.Dense(
+        num_intents + 1, name="classifier", dtype="float32"
+    )(x)
+    return keras.Model(audio, logits, name=name)

@@ -1,0 +1,31 @@
+"""What the three models share."""
+
+import keras
+
+from keras_duspar import checks
+from keras_duspar import layers
+
+
+def recurrent_layer(recurrent, units, options, name):
+    """One recurrent layer of a model.
+
+    Args:
+        recurrent: String, a registered name, or a layer class.
+        units: Positive integer, the layer's width.
+        options: Dictionary of further arguments of the layer, or `None`.
+        name: String, the layer's name.
+    """
+    layer_class = layers.get(recurrent)
+    units = checks.positive_integer("units", units)
+    if options is not None and not isinstance(options, dict):
+        raise checks.bad_value("options", "a dictionary or None", options)
+    return layer_class(
+        units, **(options or {}), return_sequences=True, name=name
+    )
+
+
+def audio_input(samples):
+    """The input of a model that takes raw audio."""
+    if samples is not None:
+        samples = checks.positive_integer("samples", samples)
+    return keras.Input((samples,), name="audio", dtype="float32")
