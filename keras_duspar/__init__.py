@@ -1,8 +1,10 @@
 """DuSpaR: recurrent layers that skip the zeros of their inputs, for Keras 3."""
 
 from keras_duspar import audio
+from keras_duspar import callbacks
 from keras_duspar import layers
 from keras_duspar import models
+from keras_duspar import profiling
 from keras_duspar.cells import Cost
 from keras_duspar.cells import DeltaGRUCell
 from keras_duspar.cells import DuSpaRCell
@@ -20,5 +22,6 @@ from keras_duspar.layers import DynamicGRU
 from keras_duspar.layers import LiGRU
 from keras_duspar.layers import MinGRU
 from keras_duspar.layers import SpaR
+from keras_duspar.profiling import profile
 
 __version__ = "0.1.0"

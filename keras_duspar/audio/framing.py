@@ -36,6 +36,8 @@ class Frames(keras.layers.Layer):
             stream. `"full"`: silence goes before and after it, so that every
             sample lies in equally many frames and `OverlapAdd` can restore
             all of it. Default: `"valid"`.
+        sample_rate: Positive integer, samples a second, if it is known; the
+            layer itself does not need it. Default: `None`.
         **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -54,7 +56,14 @@ class Frames(keras.layers.Layer):
     [2.0, 3.0, 4.0, 5.0]
     """
 
-    def __init__(self, frame_length, hop_length, padding="valid", **kwargs):
+    def __init__(
+        self,
+        frame_length,
+        hop_length,
+        padding="valid",
+        sample_rate=None,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.frame_length = checks.positive_integer(
             "frame_length", frame_length
@@ -69,8 +78,16 @@ class Frames(keras.layers.Layer):
         self.padding = checks.choice(
             "padding", padding, ("valid", "causal", "full")
         )
+        if sample_rate is not None:
+            sample_rate = checks.positive_integer("sample_rate", sample_rate)
+        self.sample_rate = sample_rate
         self.overlap = self.frame_length - self.hop_length
         self.supports_masking = True
+
+    @property
+    def steps_per_second(self):
+        """Nominal number of frames a second, or `None` if it is unknown."""
+        return self.sample_rate and self.sample_rate / self.hop_length
 
     def build(self, input_shape):
         check_audio(self, input_shape)
@@ -109,10 +126,7 @@ class Frames(keras.layers.Layer):
             )
         chunks = ops.reshape(audio[:, : hops * hop], (-1, hops, hop))
         return ops.concatenate(
-            [
-                chunks[:, i : i + count]
-                for i in range(self.frame_length // hop)
-            ],
+            [chunks[:, i : i + count] for i in range(self.frame_length // hop)],
             axis=-1,
         )
 
@@ -135,6 +149,7 @@ class Frames(keras.layers.Layer):
             "frame_length": self.frame_length,
             "hop_length": self.hop_length,
             "padding": self.padding,
+            "sample_rate": self.sample_rate,
         }
 
 

@@ -108,7 +108,12 @@ class LogMel(keras.layers.Layer):
         self.sample_rate = checks.positive_integer("sample_rate", sample_rate)
         self.padding = checks.choice("padding", padding, ("valid", "causal"))
         self.frames = Frames(
-            frame_length, hop_length, padding, dtype="float32", name="frames"
+            frame_length,
+            hop_length,
+            padding,
+            self.sample_rate,
+            dtype="float32",
+            name="frames",
         )
         half = self.sample_rate / 2
         self.high_hz = checks.number("high_hz", high_hz, f"(0, {half:g}]")
@@ -123,7 +128,7 @@ class LogMel(keras.layers.Layer):
     @property
     def steps_per_second(self):
         """Nominal number of frames a second."""
-        return self.sample_rate / self.frames.hop_length
+        return self.frames.steps_per_second
 
     def build(self, input_shape):
         self.frames.build(input_shape)

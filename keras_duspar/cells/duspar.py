@@ -106,9 +106,7 @@ class DuSpaRCell(RecurrentCell):
         super().build(input_shape)
         self.feedforward = self._half("feedforward", self.input_dim, self.units)
         self.feedback = self._half("feedback", self.units, self.input_dim)
-        self.feedforward_bias = self.add_bias(
-            "feedforward_bias", (self.units,)
-        )
+        self.feedforward_bias = self.add_bias("feedforward_bias", (self.units,))
         self.feedback_bias = self.add_bias("feedback_bias", (self.input_dim,))
 
     def _half(self, name, input_dim, units):

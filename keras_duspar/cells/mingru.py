@@ -56,9 +56,7 @@ class MinGRUCell(LinearCell):
     def build(self, input_shape):
         super().build(input_shape)
         if self.use_candidate_bias:
-            self.candidate_bias = self.add_bias(
-                "candidate_bias", (self.units,)
-            )
+            self.candidate_bias = self.add_bias("candidate_bias", (self.units,))
 
     def candidate(self, operand):
         c = ops.matmul(operand, self.candidate_kernel)

@@ -14,6 +14,7 @@ def run(
     return_sequences=True,
     go_backwards=False,
     unroll=False,
+    output_dtype=None,
 ):
     """Runs a step function over the time axis of `sequences`.
 
@@ -37,6 +38,8 @@ def run(
         return_sequences: Boolean, whether all outputs are needed.
         go_backwards: Boolean, whether time runs backwards.
         unroll: Boolean, whether to unroll the loop.
+        output_dtype: String, dtype of the output if it is not that of
+            `sequences`.
 
     Returns:
         The last output, the outputs and the list of final states.
@@ -47,7 +50,8 @@ def run(
             [sequences, ops.expand_dims(mask, -1)], axis=-1
         )
         no_output = ops.zeros(
-            (ops.shape(sequences)[0], output_size), dtype=sequences.dtype
+            (ops.shape(sequences)[0], output_size),
+            dtype=output_dtype or sequences.dtype,
         )
         initial_state = [no_output, *initial_state]
         step = _masked(step, zero_output_for_mask)

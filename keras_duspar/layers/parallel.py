@@ -23,9 +23,7 @@ class ParallelLayer(RecurrentLayer):
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         if not self.parallel or sequences.shape[1] is None:
-            return super().inner_loop(
-                sequences, initial_state, mask, training
-            )
+            return super().inner_loop(sequences, initial_state, mask, training)
         if self.go_backwards:
             sequences = ops.flip(sequences, axis=1)
             mask = None if mask is None else ops.flip(mask, axis=1)

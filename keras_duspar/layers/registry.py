@@ -48,8 +48,7 @@ def register(name, layer=None):
     if not (isinstance(layer, type) and issubclass(layer, keras.layers.RNN)):
         raise checks.bad_value(
             "layer",
-            "a subclass of `keras.layers.RNN` or "
-            "`keras_duspar.RecurrentCell`",
+            "a subclass of `keras.layers.RNN` or `keras_duspar.RecurrentCell`",
             layer,
         )
     if _LAYERS.get(name, layer) is not layer:

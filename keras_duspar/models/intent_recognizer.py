@@ -56,9 +56,7 @@ def intent_recognizer(
     audio = audio_input(samples)
     x = LogMel(padding="causal", name="log_mel")(audio)
     for i in range(num_layers):
-        x = recurrent_layer(
-            recurrent, units, options, f"recurrent_{i + 1}"
-        )(x)
+        x = recurrent_layer(recurrent, units, options, f"recurrent_{i + 1}")(x)
         x = TemporalPooling(pool_size, name=f"pooling_{i + 1}")(x)
     logits = keras.layers.Dense(
         num_intents + 1, name="classifier", dtype="float32"

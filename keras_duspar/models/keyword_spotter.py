@@ -50,9 +50,7 @@ def keyword_spotter(
     audio = audio_input(samples)
     x = LogMel(padding="causal", name="log_mel")(audio)
     for i in range(num_layers):
-        x = recurrent_layer(
-            recurrent, units, options, f"recurrent_{i + 1}"
-        )(x)
+        x = recurrent_layer(recurrent, units, options, f"recurrent_{i + 1}")(x)
     x = keras.layers.Dense(num_classes, name="classifier")(x)
     logits = keras.layers.GlobalAveragePooling1D(
         name="logits", dtype="float32"

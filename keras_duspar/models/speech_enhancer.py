@@ -5,6 +5,7 @@ import keras
 from keras_duspar import checks
 from keras_duspar.audio import Frames
 from keras_duspar.audio import OverlapAdd
+from keras_duspar.models.stack import SAMPLE_RATE
 from keras_duspar.models.stack import audio_input
 from keras_duspar.models.stack import recurrent_layer
 
@@ -61,19 +62,15 @@ def speech_enhancer(
     """
     num_layers = checks.positive_integer("num_layers", num_layers)
     audio = audio_input(samples)
-    frames = Frames(frame_length, hop_length, padding="full", name="frames")(
-        audio
-    )
+    frames = Frames(
+        frame_length, hop_length, "full", SAMPLE_RATE, name="frames"
+    )(audio)
     features = keras.layers.Dense(units, name="encoder")(frames)
     x = keras.layers.LayerNormalization(name="encoder_norm")(features)
     for i in range(num_layers):
-        x = recurrent_layer(
-            recurrent, units, options, f"recurrent_{i + 1}"
-        )(x)
+        x = recurrent_layer(recurrent, units, options, f"recurrent_{i + 1}")(x)
     x = keras.layers.LayerNormalization(name="mask_norm")(x)
-    mask = keras.layers.Dense(units, activation=mask_activation, name="mask")(
-        x
-    )
+    mask = keras.layers.Dense(units, activation=mask_activation, name="mask")(x)
     masked = keras.layers.Multiply(name="masked")([features, mask])
     decoded = keras.layers.Dense(frame_length, name="decoder")(masked)
     clean = OverlapAdd(hop_length, name="overlap_add", dtype="float32")(

@@ -5,6 +5,8 @@ import keras
 from keras_duspar import checks
 from keras_duspar import layers
 
+SAMPLE_RATE = 16000
+
 
 def recurrent_layer(recurrent, units, options, name):
     """One recurrent layer of a model.

@@ -1,0 +1,6 @@
+"""Occupancy and products of a model on data."""
+
+from keras_duspar.profiling.costs import register_cost
+from keras_duspar.profiling.profile import LayerProfile
+from keras_duspar.profiling.profile import Profile
+from keras_duspar.profiling.profile import profile

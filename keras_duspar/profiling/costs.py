@@ -1,0 +1,140 @@
+"""What a step of Keras' own layers costs, for those that are counted.
+
+The package's cells tell their cost themselves; this is the list for layers
+that cannot be asked.
+"""
+
+import math
+
+import keras
+
+from keras_duspar import checks
+from keras_duspar.cells import Cost
+from keras_duspar.cells import Operand
+from keras_duspar.cells import RecurrentCell
+
+_COSTS = {}
+
+
+def register_cost(layer_class):
+    """Decorator: tells `profile()` what a layer of your own costs.
+
+    Args:
+        layer_class: A subclass of `keras.layers.Layer`, or a cell class for
+            use in `keras.layers.RNN`. A cell that is a subclass of
+            `keras_duspar.RecurrentCell` needs no registration.
+
+    Returns:
+        A decorator for a function that takes the built layer and the number
+        of features of its output, and returns the `keras_duspar.Cost` of one
+        step, that is of one position of the output. All operands must be
+        dense.
+
+    Example:
+
+    >>> @keras_duspar.profiling.register_cost(keras.layers.EinsumDense)
+    ... def einsum_dense(layer, features):
+    ...     rows, columns = layer.kernel.shape
+    ...     operand = keras_duspar.Operand("x", rows, columns)
+    ...     return keras_duspar.Cost((operand,))
+    """
+    if not (isinstance(layer_class, type)):
+        raise checks.bad_value("layer_class", "a class", layer_class)
+
+    def decorate(function):
+        _COSTS[layer_class] = function
+        return function
+
+    return decorate
+
+
+def cost_of(layer, features):
+    """The `Cost` of a step of a layer or cell that `is_counted()`."""
+    if isinstance(layer, RecurrentCell):
+        return layer.cost()
+    for layer_class in type(layer).__mro__:
+        if layer_class in _COSTS:
+            return _COSTS[layer_class](layer, features)
+    raise ValueError(
+        f"`model` holds a {type(layer).__name__} in a recurrent layer, whose "
+        "cost is not known. Expected a `keras_duspar.RecurrentCell`, a cell "
+        "of Keras, or one registered by "
+        "`keras_duspar.profiling.register_cost()`."
+    )
+
+
+def is_counted(layer):
+    """Whether `cost_of()` knows the layer."""
+    return isinstance(layer, RecurrentCell) or any(
+        layer_class in _COSTS for layer_class in type(layer).__mro__
+    )
+
+
+def _size(weight):
+    return 0 if weight is None else math.prod(weight.shape)
+
+
+@register_cost(keras.layers.Dense)
+def _dense(layer, features):
+    rows, columns = layer.kernel.shape
+    return Cost((Operand("x", rows, columns),), biases=_size(layer.bias))
+
+
+@register_cost(keras.layers.Conv1D)
+def _conv(layer, features):
+    *receptive, filters = layer.kernel.shape
+    operand = Operand("x", math.prod(receptive), filters)
+    return Cost((operand,), biases=_size(layer.bias))
+
+
+@register_cost(keras.layers.DepthwiseConv1D)
+def _depthwise_conv(layer, features):
+    length, channels, multiplier = layer.kernel.shape
+    operand = Operand("x", length * channels, multiplier)
+    return Cost((operand,), biases=_size(layer.bias))
+
+
+@register_cost(keras.layers.LayerNormalization)
+@register_cost(keras.layers.BatchNormalization)
+def _normalization(layer, features):
+    # One product with the inverse deviation and one with the scale.
+    return Cost(
+        biases=_size(layer.beta), elementwise=features + _size(layer.gamma)
+    )
+
+
+@register_cost(keras.layers.Multiply)
+def _multiply(layer, features):
+    return Cost(elementwise=features)
+
+
+@register_cost(keras.layers.Embedding)
+def _embedding(layer, features):
+    return Cost()
+
+
+@register_cost(keras.layers.GRUCell)
+def _gru(cell, features):
+    return _gates(cell, 3, elementwise=3)
+
+
+@register_cost(keras.layers.LSTMCell)
+def _lstm(cell, features):
+    return _gates(cell, 4, elementwise=3)
+
+
+@register_cost(keras.layers.SimpleRNNCell)
+def _simple_rnn(cell, features):
+    return _gates(cell, 1, elementwise=0)
+
+
+def _gates(cell, gates, elementwise):
+    units = cell.units
+    return Cost(
+        operands=(
+            Operand("x", cell.kernel.shape[0], gates * units),
+            Operand("h", units, gates * units),
+        ),
+        biases=_size(cell.bias),
+        elementwise=elementwise * units,
+    )

@@ -1,0 +1,261 @@
+"""Runs a model on data and counts what its layers multiply.
+
+The layers carry no statistics. For the length of one forward pass, `call` of
+every layer that costs something is replaced by one that also notes what went
+through it; a recurrent layer's cell is asked for its operands at every step.
+"""
+
+import contextlib
+import inspect
+import warnings
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_duspar.cells import Cost
+from keras_duspar.cells import Operand
+from keras_duspar.cells import RecurrentCell
+from keras_duspar.layers import loop
+from keras_duspar.profiling.costs import cost_of
+from keras_duspar.profiling.costs import is_counted
+
+
+@dataclass
+class Tap:
+    """A layer that is watched, under the name that the profile gives it."""
+
+    name: str
+    layer: keras.layers.Layer
+    cost: Cost = None
+
+    @property
+    def recurrent(self):
+        return isinstance(self.layer, keras.layers.RNN)
+
+    @property
+    def stride(self):
+        """Number of time steps that the layer makes one of."""
+        stride = getattr(self.layer, "strides", None)
+        stride = stride[0] if isinstance(stride, (tuple, list)) else stride
+        return stride if isinstance(stride, int) else 1
+
+
+def find_taps(model):
+    """The layers of a model that cost something or change the step rate."""
+    taps, seen, unknown = [], set(), []
+
+    def visit(layer, prefix):
+        if id(layer) in seen:
+            return
+        seen.add(id(layer))
+        name = f"{prefix}{layer.name}"
+        children = _children(layer)
+        tap = Tap(name, layer)
+        if tap.recurrent or is_counted(layer) or tap.stride > 1:
+            taps.append(tap)
+            return
+        inner = {id(w) for child in children for w in child.weights}
+        own = [w for w in layer.trainable_weights if id(w) not in inner]
+        if any(len(w.shape) > 1 for w in own):
+            unknown.append(name)
+        for child in children:
+            visit(child, "" if layer is model else f"{name}/")
+
+    visit(model, "")
+    if unknown:
+        warnings.warn(
+            f"Layers whose cost is not known are not counted: {unknown}. "
+            "Tell it by `keras_duspar.profiling.register_cost()`.",
+            stacklevel=3,
+        )
+    return taps
+
+
+def _children(layer):
+    """The layers that a layer holds, in attributes or in containers there."""
+    found = []
+    for value in vars(layer).values():
+        if isinstance(value, dict):
+            value = list(value.values())
+        items = value if isinstance(value, (list, tuple)) else [value]
+        found += [v for v in items if isinstance(v, keras.layers.Layer)]
+    return found
+
+
+class Probe(keras.Model):
+    """Calls a model and returns what its layers have multiplied.
+
+    As a model it is compiled by every backend in its own way.
+    """
+
+    def __init__(self, model, taps):
+        super().__init__(name="probe")
+        self.inner = model
+        self.taps = taps
+
+    def call(self, inputs):
+        notes = {tap.name: [] for tap in self.taps}
+        with contextlib.ExitStack() as stack:
+            for tap in self.taps:
+                stack.enter_context(_watch(tap, notes[tap.name]))
+            self.inner(inputs, training=False)
+        return {
+            f"{name}:{i}": note
+            for name, calls in notes.items()
+            for i, note in enumerate(calls)
+        }
+
+
+@contextlib.contextmanager
+def _watch(tap, notes):
+    """Notes every call of a layer while the context is open."""
+    original = tap.layer.call
+    signature = inspect.signature(original)
+
+    def call(*args, **kwargs):
+        arguments = signature.bind(*args, **kwargs).arguments
+        if tap.recurrent:
+            note = _note_recurrent(tap, **arguments)
+            output = original(*args, **kwargs)
+        else:
+            output = original(*args, **kwargs)
+            inputs = keras.tree.flatten(arguments)[0]
+            note = _note_dense(tap, inputs, output)
+        notes.append(note)
+        return output
+
+    # An instance's attribute hides the method; Layer's own __setattr__ would
+    # track it.
+    vars(tap.layer)["call"] = call
+    try:
+        yield
+    finally:
+        del vars(tap.layer)["call"]
+
+
+class _Mask(keras.layers.Layer):
+    """Reads the mask that Keras has attached to a tensor."""
+
+    def call(self, inputs, mask=None):
+        if mask is None:
+            return ops.ones(ops.shape(inputs)[:-1], dtype="bool")
+        return ops.cast(mask, "bool")
+
+
+def _note_dense(tap, inputs, output):
+    if is_counted(tap.layer):
+        tap.cost = cost_of(tap.layer, output.shape[-1])
+    note = {"length_in": _length(inputs), "length_out": _length(output)}
+    if tap.stride == 1:
+        note["valid"] = _Mask(name="mask")(inputs)
+    else:
+        note["valid"] = ops.ones(ops.shape(output)[:-1], dtype="bool")
+    return note
+
+
+def _length(tensor):
+    """Number of time steps, in the shape of an array: `(batch, length)`."""
+    return ops.ones(ops.shape(tensor)[:2], dtype="bool")
+
+
+def _note_recurrent(
+    tap, sequences, initial_state=None, mask=None, training=False
+):
+    layer, cell = tap.layer, tap.layer.cell
+    tap.cost = _cell_cost(cell)
+    note = {"length_in": _length(sequences), "length_out": _length(sequences)}
+    if mask is None:
+        note["valid"] = ops.ones(ops.shape(sequences)[:2], dtype="bool")
+    else:
+        note["valid"] = ops.cast(mask, "bool")
+    sparse = [o.name for o in tap.cost.operands if o.sparse]
+    if not sparse:
+        return note
+    if initial_state is None and layer.stateful:
+        initial_state = layer.states
+    if initial_state is None:
+        initial_state = layer.get_initial_state(ops.shape(sequences)[0])
+    if not keras.tree.is_nested(initial_state):
+        initial_state = [initial_state]
+    structure = initial_state
+    states = [
+        ops.copy(ops.cast(ops.convert_to_tensor(s), sequences.dtype))
+        for s in keras.tree.flatten(initial_state)
+    ]
+
+    def step(inputs, flat_states):
+        states = keras.tree.pack_sequence_as(structure, list(flat_states))
+        _, states, operands = _cell_step(cell, inputs, states)
+        counts = [
+            ops.sum(ops.cast(operands[name] != 0, "int32"), axis=-1)
+            for name in sparse
+        ]
+        return ops.stack(counts, axis=-1), keras.tree.flatten(states)
+
+    _, counts, _ = loop.run(
+        step,
+        sequences,
+        states,
+        output_size=len(sparse),
+        mask=mask,
+        go_backwards=layer.go_backwards,
+        output_dtype="int32",
+    )
+    note["counts"] = ops.flip(counts, axis=1) if layer.go_backwards else counts
+    return note
+
+
+def _cell_cost(cell):
+    """The cost of a cell, or of a stack of cells under numbered names."""
+    if not isinstance(cell, keras.layers.StackedRNNCells):
+        return cost_of(cell, getattr(cell, "units", None))
+    costs = [_cell_cost(inner) for inner in cell.cells]
+    return Cost(
+        operands=tuple(
+            Operand(f"{i}.{o.name}", o.size, o.fan, o.sparse)
+            for i, cost in enumerate(costs)
+            for o in cost.operands
+        ),
+        biases=sum(cost.biases for cost in costs),
+        elementwise=sum(cost.elementwise for cost in costs),
+    )
+
+
+def _cell_step(cell, inputs, states):
+    """One step of a cell: output, states and operands."""
+    if isinstance(cell, RecurrentCell):
+        return cell.step(inputs, states)
+    if not isinstance(cell, keras.layers.StackedRNNCells):
+        return *cell(inputs, states), {}
+    new_states, operands = [], {}
+    for i, (inner, state) in enumerate(zip(cell.cells, states)):
+        inputs, state, inner_operands = _cell_step(inner, inputs, state)
+        new_states.append(state)
+        operands |= {f"{i}.{k}": v for k, v in inner_operands.items()}
+    return inputs, new_states, operands
+
+
+def count(model, batches):
+    """Runs a model on batches and adds up what its layers have multiplied.
+
+    Returns:
+        The taps, and for each batch a dictionary of tap name to the list of
+        notes of its calls, as NumPy arrays.
+    """
+    taps = find_taps(model)
+    stateful = [t.layer for t in taps if getattr(t.layer, "stateful", False)]
+    variables = keras.tree.flatten([layer.states for layer in stateful])
+    kept = [np.array(ops.convert_to_numpy(v)) for v in variables]
+    probe = Probe(model, taps)
+    try:
+        for batch in batches:
+            notes = probe.predict_on_batch(batch)
+            calls = {}
+            for key, note in notes.items():
+                calls.setdefault(key.rsplit(":", 1)[0], []).append(note)
+            yield taps, calls
+    finally:
+        for variable, value in zip(variables, kept):
+            variable.assign(value)

@@ -1,0 +1,81 @@
+"""Profiles as text."""
+
+import math
+
+_COLUMNS = (
+    "layer",
+    "kind",
+    "params",
+    "steps/s",
+    "dense MAC/s",
+    "effective MAC/s",
+    "fetches/s",
+    "occupancy",
+    "of operands",
+    "biases/s",
+    "element-wise/s",
+)
+
+
+def percent(fraction):
+    """A fraction in percent, or nothing if it is not a number."""
+    return "" if math.isnan(fraction) else f"{100 * fraction:.2f} %"
+
+
+def millions(number):
+    """A number in millions, to the thousand."""
+    return f"{number / 1e6:,.3f} M"
+
+
+def profile_table(profile):
+    """The table of a `Profile`."""
+    rows = [_row(layer, layer.name, layer.kind) for layer in profile.layers]
+    rows.append(_row(profile, "total", ""))
+    return text_table(_COLUMNS, rows, left=("layer", "kind", "of operands"))
+
+
+def _row(figures, name, kind):
+    is_layer = bool(kind)
+    return (
+        name,
+        kind,
+        f"{figures.params:,}",
+        f"{figures.steps_per_second:,.6g}" if is_layer else "",
+        millions(figures.dense_macs),
+        millions(figures.effective_macs),
+        millions(figures.weight_fetches),
+        percent(figures.occupancy),
+        ", ".join(
+            f"{name} {percent(value)}"
+            for name, value in figures.occupancies.items()
+        )
+        if is_layer and figures.recurrent
+        else "",
+        millions(figures.biases),
+        millions(figures.elementwise),
+    )
+
+
+def text_table(columns, rows, left=()):
+    """Lines up rows of strings under their headings.
+
+    Args:
+        columns: Sequence of strings, the headings.
+        rows: List of sequences of strings; the last one is set apart.
+        left: Headings of the columns that are aligned to the left.
+
+    Returns:
+        The table as a string.
+    """
+    widths = [max(map(len, column)) for column in zip(columns, *rows)]
+
+    def line(cells):
+        aligned = (
+            cell.ljust(width) if name in left else cell.rjust(width)
+            for cell, width, name in zip(cells, widths, columns)
+        )
+        return "  ".join(aligned).rstrip()
+
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    body = [line(row) for row in rows[:-1]]
+    return "\n".join([line(columns), rule, *body, rule, line(rows[-1])])
