@@ -402,7 +402,8 @@ def list_batches(model, data, batch_size):
     if isinstance(data, tuple):
         data = data[0]
     several = len(getattr(model, "inputs", None) or [None]) > 1
-    if hasattr(data, "shape") or isinstance(data, dict) or isinstance(data, list) and several:
+    is_list_of_inputs = isinstance(data, list) and several
+    if hasattr(data, "shape") or isinstance(data, dict) or is_list_of_inputs:
         yield from _cut(data, batch_size)
     else:
         if isinstance(data, keras.utils.PyDataset):
