@@ -2,8 +2,8 @@
 
 import keras
 
+from keras_duspar.profiling.profile import Profiler
 from keras_duspar.profiling.profile import list_batches
-from keras_duspar.profiling.profile import profile
 
 
 class Occupancy(keras.callbacks.Callback):
@@ -44,9 +44,10 @@ class Occupancy(keras.callbacks.Callback):
         self.batches = list(
             list_batches(self.model, self.data, self.batch_size)
         )
+        self.profiler = Profiler(self.model, self.steps_per_second)
 
     def on_epoch_end(self, epoch, logs=None):
-        result = profile(self.model, self.batches, self.steps_per_second)
+        result = self.profiler.profile(self.batches)
         if logs is None:
             return
         logs["occupancy"] = result.occupancy

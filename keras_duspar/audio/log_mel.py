@@ -15,6 +15,13 @@ def mel_filters(sample_rate, fft_length, bands, low_hz, high_hz):
     The scale is linear up to 1 kHz and logarithmic above; every triangle has
     unit area, as in librosa's default.
 
+    Args:
+        sample_rate: Positive integer, samples a second.
+        fft_length: Positive integer, length of the Fourier transform.
+        bands: Positive integer, number of triangles.
+        low_hz: Float, lower edge of the first triangle.
+        high_hz: Float, upper edge of the last triangle.
+
     Returns:
         An array of shape `(fft_length // 2 + 1, bands)`.
     """

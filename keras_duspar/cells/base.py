@@ -122,8 +122,8 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         return self.add_weight(
             name=name,
             shape=shape,
-            initializer=_own_initializer(
-                argument, getattr(self, argument), drawn
+            initializer=_checked(
+                argument, reseed(getattr(self, argument), drawn)
             ),
             regularizer=getattr(self, f"{family}_regularizer"),
             constraint=getattr(self, f"{family}_constraint"),
@@ -273,18 +273,23 @@ class InputWidth(int):
         return str(self.cell.input_dim)
 
 
-def _own_initializer(argument, initializer, index):
-    """An initializer for one weight of several that share an argument.
+def reseed(initializer, offset):
+    """A copy of an initializer that draws other random numbers.
 
     A random Keras initializer gives equal weights of one shape each time it
-    is called, which would make a gate's kernel equal to the candidate's; so
+    is called, which would make a gate's kernel equal to the candidate's. So
     every weight gets its own copy, with another seed if one was given.
     """
-    if isinstance(initializer, keras.initializers.Initializer):
-        config = initializer.get_config()
-        if isinstance(config.get("seed"), int):
-            config["seed"] += index
-        initializer = type(initializer).from_config(config)
+    if not isinstance(initializer, keras.initializers.Initializer):
+        return initializer
+    config = initializer.get_config()
+    if isinstance(config.get("seed"), int):
+        config["seed"] += offset
+    return type(initializer).from_config(config)
+
+
+def _checked(argument, initializer):
+    """An initializer that refuses to give NaN or infinity."""
 
     def initialize(shape, dtype=None):
         value = initializer(shape, dtype=dtype)

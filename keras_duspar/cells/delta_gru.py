@@ -8,6 +8,8 @@ from keras_duspar.cells.base import InputWidth
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
+from keras_duspar.cells.numerics import matmul
+from keras_duspar.cells.numerics import tanh
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -71,20 +73,18 @@ class DeltaGRUCell(GatedCell):
         x_hat, dx = self._take_over(x_hat, inputs)
         h_hat, dh = self._take_over(h_hat, h)
         x_sums = (
-            ops.matmul(self.drop_inputs(x_hat, training), self.kernel)
+            matmul(self.drop_inputs(x_hat, training), self.kernel)
             + self.bias[0]
         )
         h_sums = (
-            ops.matmul(
-                self.drop_recurrent(h_hat, training), self.recurrent_kernel
-            )
+            matmul(self.drop_recurrent(h_hat, training), self.recurrent_kernel)
             + self.bias[1]
         )
         x_z, x_r, x_c = ops.split(x_sums, 3, axis=-1)
         h_z, h_r, h_c = ops.split(h_sums, 3, axis=-1)
         z = ops.sigmoid(x_z + h_z)
         r = ops.sigmoid(x_r + h_r)
-        c = ops.tanh(x_c + r * h_c)
+        c = tanh(x_c + r * h_c)
         h = z * h + (1 - z) * c
         return h, [h, x_hat, h_hat], {"dx": dx, "dh": dh}
 

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_duspar.cells.base import InputWidth
 from keras_duspar.cells.base import RecurrentCell
+from keras_duspar.cells.base import reseed
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.spar import SpaRCell
 
@@ -110,10 +111,12 @@ class DuSpaRCell(RecurrentCell):
         self.feedback_bias = self.add_bias("feedback_bias", (self.input_dim,))
 
     def _half(self, name, input_dim, units):
+        # Each half has two kernels, of the same shape if the width stays.
+        offset = 2 if name == "feedback" else 0
         cell = SpaRCell(
             units,
-            kernel_initializer=self.kernel_initializer,
-            gate_bias_initializer=self.gate_bias_initializer,
+            kernel_initializer=reseed(self.kernel_initializer, offset),
+            gate_bias_initializer=reseed(self.gate_bias_initializer, offset),
             kernel_regularizer=self.kernel_regularizer,
             bias_regularizer=self.bias_regularizer,
             kernel_constraint=self.kernel_constraint,

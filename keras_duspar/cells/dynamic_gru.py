@@ -7,6 +7,8 @@ from keras_duspar import checks
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
+from keras_duspar.cells.numerics import matmul
+from keras_duspar.cells.numerics import tanh
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -58,13 +60,13 @@ class DynamicGRUCell(GatedCell):
     def step(self, inputs, states, training=False):
         x = self.drop_inputs(inputs, training)
         h = self.drop_recurrent(states[0], training)
-        x_sums = ops.matmul(x, self.kernel) + self.bias[0]
-        h_sums = ops.matmul(h, self.recurrent_kernel) + self.bias[1]
+        x_sums = matmul(x, self.kernel) + self.bias[0]
+        h_sums = matmul(h, self.recurrent_kernel) + self.bias[1]
         x_z, x_r, x_c = ops.split(x_sums, 3, axis=-1)
         h_z, h_r, h_c = ops.split(h_sums, 3, axis=-1)
         z = ops.sigmoid(x_z + h_z)
         r = ops.sigmoid(x_r + h_r)
-        c = ops.tanh(x_c + r * h_c)
+        c = tanh(x_c + r * h_c)
         updated = z * states[0] + (1 - z) * c
         selected = self._select(z)
         output = ops.where(selected, updated, states[0])

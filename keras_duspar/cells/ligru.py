@@ -6,6 +6,7 @@ from keras import ops
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
+from keras_duspar.cells.numerics import matmul
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -43,8 +44,8 @@ class LiGRUCell(GatedCell):
         x = self.drop_inputs(inputs, training)
         h = self.drop_recurrent(states[0], training)
         sums = (
-            ops.matmul(x, self.kernel)
-            + ops.matmul(h, self.recurrent_kernel)
+            matmul(x, self.kernel)
+            + matmul(h, self.recurrent_kernel)
             + self.bias
         )
         z, c = ops.split(sums, 2, axis=-1)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_duspar.cells.base import RecurrentCell
+from keras_duspar.cells.numerics import matmul
 
 
 class LinearCell(RecurrentCell):
@@ -78,7 +79,7 @@ class LinearCell(RecurrentCell):
 
     def coefficients(self, operand):
         """`decay` and `drive` of one step, or of all steps at once."""
-        z = ops.sigmoid(ops.matmul(operand, self.gate_kernel) + self.gate_bias)
+        z = ops.sigmoid(matmul(operand, self.gate_kernel) + self.gate_bias)
         return 1 - z, z * self.candidate(operand)
 
     def update(self, operand, state):

@@ -1,11 +1,11 @@
 """minGRU: a gated cell whose gates read the input alone."""
 
 import keras
-from keras import ops
 
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.linear import LinearCell
+from keras_duspar.cells.numerics import matmul
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -59,7 +59,7 @@ class MinGRUCell(LinearCell):
             self.candidate_bias = self.add_bias("candidate_bias", (self.units,))
 
     def candidate(self, operand):
-        c = ops.matmul(operand, self.candidate_kernel)
+        c = matmul(operand, self.candidate_kernel)
         return c + self.candidate_bias if self.use_candidate_bias else c
 
     def cost(self):

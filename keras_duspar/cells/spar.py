@@ -6,6 +6,8 @@ from keras import ops
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.linear import LinearCell
+from keras_duspar.cells.numerics import matmul
+from keras_duspar.cells.numerics import tanh
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -39,7 +41,7 @@ class SpaRCell(LinearCell):
         return self.drop_inputs(ops.relu(inputs), training)
 
     def candidate(self, operand):
-        return ops.tanh(ops.matmul(operand, self.candidate_kernel))
+        return tanh(matmul(operand, self.candidate_kernel))
 
     def cost(self):
         return Cost(

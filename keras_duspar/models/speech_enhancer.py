@@ -60,6 +60,7 @@ def speech_enhancer(
     >>> tuple(model(np.zeros((1, 1600), "float32")).shape)
     (1, 1600)
     """
+    units = checks.positive_integer("units", units)
     num_layers = checks.positive_integer("num_layers", num_layers)
     audio = audio_input(samples)
     frames = Frames(

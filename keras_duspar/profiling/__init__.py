@@ -3,4 +3,6 @@
 from keras_duspar.profiling.costs import register_cost
 from keras_duspar.profiling.profile import LayerProfile
 from keras_duspar.profiling.profile import Profile
+from keras_duspar.profiling.profile import Profiler
 from keras_duspar.profiling.profile import profile
+from keras_duspar.profiling.tables import text_table

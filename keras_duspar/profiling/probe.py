@@ -138,6 +138,8 @@ def _watch(tap, notes):
 class _Mask(keras.layers.Layer):
     """Reads the mask that Keras has attached to a tensor."""
 
+    supports_masking = True
+
     def call(self, inputs, mask=None):
         if mask is None:
             return ops.ones(ops.shape(inputs)[:-1], dtype="bool")
@@ -237,25 +239,39 @@ def _cell_step(cell, inputs, states):
     return inputs, new_states, operands
 
 
-def count(model, batches):
-    """Runs a model on batches and adds up what its layers have multiplied.
+class Counter:
+    """Runs a model on batches and notes what its layers have multiplied.
 
-    Returns:
-        The taps, and for each batch a dictionary of tap name to the list of
-        notes of its calls, as NumPy arrays.
+    Compiled once for a model, it can be used many times.
+
+    Args:
+        model: A `keras.Model` or layer that is built.
     """
-    taps = find_taps(model)
-    stateful = [t.layer for t in taps if getattr(t.layer, "stateful", False)]
-    variables = keras.tree.flatten([layer.states for layer in stateful])
-    kept = [np.array(ops.convert_to_numpy(v)) for v in variables]
-    probe = Probe(model, taps)
-    try:
-        for batch in batches:
-            notes = probe.predict_on_batch(batch)
-            calls = {}
-            for key, note in notes.items():
-                calls.setdefault(key.rsplit(":", 1)[0], []).append(note)
-            yield taps, calls
-    finally:
-        for variable, value in zip(variables, kept):
-            variable.assign(value)
+
+    def __init__(self, model):
+        self.taps = find_taps(model)
+        self._probe = Probe(model, self.taps)
+
+    def run(self, batches):
+        """Yields, for each batch, the notes of the calls of every tap.
+
+        They come as a dictionary of tap name to a list of dictionaries of
+        NumPy arrays. States of stateful layers are kept as they were.
+        """
+        stateful = [
+            tap.layer.states
+            for tap in self.taps
+            if getattr(tap.layer, "stateful", False)
+        ]
+        variables = keras.tree.flatten(stateful)
+        kept = [np.array(ops.convert_to_numpy(v)) for v in variables]
+        try:
+            for batch in batches:
+                calls = {tap.name: [] for tap in self.taps}
+                notes = self._probe.predict_on_batch(batch)
+                for key, note in notes.items():
+                    calls[key.rsplit(":", 1)[0]].append(note)
+                yield calls
+        finally:
+            for variable, value in zip(variables, kept):
+                variable.assign(value)

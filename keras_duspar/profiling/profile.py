@@ -1,6 +1,7 @@
 """What a model costs on given data, counted the way the paper counts."""
 
 import collections
+import itertools
 from dataclasses import dataclass
 from dataclasses import field
 
@@ -243,25 +244,51 @@ def profile(model, data, steps_per_second=None, batch_size=32, verbose=0):
     >>> profile.params, profile.dense_macs
     (103715, 6424000.0)
     """
-    if not isinstance(model, keras.layers.Layer):
-        raise checks.bad_value("model", "a Keras model or layer", model)
-    if steps_per_second is not None:
-        steps_per_second = checks.number(
-            "steps_per_second", steps_per_second, "(0, inf)"
-        )
     batch_size = checks.positive_integer("batch_size", batch_size)
-    batches = list_batches(model, data, batch_size)
-    tallies, taps = {}, []
-    progress = keras.utils.Progbar(None, verbose=verbose, unit_name="batch")
-    for taps, calls in probe.count(model, batches):
-        for tap in taps:
-            tally = tallies.setdefault(tap.name, Tally())
-            for note in calls.get(tap.name, []):
-                tally.add(note)
-        progress.add(1)
-    if not taps:
-        raise checks.bad_value("data", "at least one batch", data)
-    return _summarise(model, taps, tallies, steps_per_second)
+    profiler = Profiler(model, steps_per_second)
+    return profiler.profile(list_batches(model, data, batch_size), verbose)
+
+
+class Profiler:
+    """Profiles one model again and again, for instance while it trains.
+
+    Args:
+        model: A `keras.Model` or layer, as in `profile()`.
+        steps_per_second: Float, as in `profile()`.
+    """
+
+    def __init__(self, model, steps_per_second=None):
+        if not isinstance(model, keras.layers.Layer):
+            raise checks.bad_value("model", "a Keras model or layer", model)
+        if steps_per_second is not None:
+            steps_per_second = checks.number(
+                "steps_per_second", steps_per_second, "(0, inf)"
+            )
+        self.model = model
+        self.steps_per_second = steps_per_second
+        self._counter = None
+
+    def profile(self, batches, verbose=0):
+        """Runs the model on batches of inputs and returns a `Profile`."""
+        batches = iter(batches)
+        first = next(batches, None)
+        if first is None:
+            raise checks.bad_value("data", "at least one batch", "no batch")
+        if self._counter is None:
+            if not self.model.built:
+                # Layers that are made in build() must be there to be found.
+                one = keras.tree.map_structure(lambda x: x[:1], first)
+                self.model(one)
+            self._counter = probe.Counter(self.model)
+        taps = self._counter.taps
+        tallies = {tap.name: Tally() for tap in taps}
+        progress = keras.utils.Progbar(None, verbose=verbose, unit_name="batch")
+        for calls in self._counter.run(itertools.chain([first], batches)):
+            for name, notes in calls.items():
+                for note in notes:
+                    tallies[name].add(note)
+            progress.add(1)
+        return _summarise(self.model, taps, tallies, self.steps_per_second)
 
 
 def _summarise(model, taps, tallies, steps_per_second):
@@ -391,7 +418,16 @@ def front_end_rate(model):
 
 
 def list_batches(model, data, batch_size):
-    """Yields batches of inputs from any of the forms that `data` may have."""
+    """Yields batches of inputs from any of the forms that `data` may have.
+
+    Args:
+        model: The Keras model or layer that is to take the batches.
+        data: Input of the model, as in `profile()`.
+        batch_size: Positive integer, how arrays are cut.
+
+    Returns:
+        A generator of batches, as NumPy arrays.
+    """
     if data is None:
         raise checks.bad_value(
             "data",
@@ -406,15 +442,18 @@ def list_batches(model, data, batch_size):
     if hasattr(data, "shape") or isinstance(data, dict) or is_list_of_inputs:
         yield from _cut(data, batch_size)
     else:
-        if isinstance(data, keras.utils.PyDataset):
-            data = (data[i] for i in range(len(data)))
-        elif not hasattr(data, "__iter__"):
-            raise checks.bad_value(
-                "data", "an array or an iterable of batches", data
-            )
-        for batch in data:
-            batch = batch[0] if isinstance(batch, tuple) else batch
-            yield _checked(batch)
+        for batch in _iterate(data):
+            yield _checked(batch[0] if isinstance(batch, tuple) else batch)
+
+
+def _iterate(data):
+    if isinstance(data, keras.utils.PyDataset):
+        return (data[i] for i in range(len(data)))
+    if not hasattr(data, "__iter__"):
+        raise checks.bad_value(
+            "data", "an array or an iterable of batches", data
+        )
+    return iter(data)
 
 
 def _cut(data, batch_size):

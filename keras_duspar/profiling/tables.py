@@ -30,8 +30,10 @@ def millions(number):
 def profile_table(profile):
     """The table of a `Profile`."""
     rows = [_row(layer, layer.name, layer.kind) for layer in profile.layers]
-    rows.append(_row(profile, "total", ""))
-    return text_table(_COLUMNS, rows, left=("layer", "kind", "of operands"))
+    total = _row(profile, "total", "")
+    return text_table(
+        _COLUMNS, rows, total, left=("layer", "kind", "of operands")
+    )
 
 
 def _row(figures, name, kind):
@@ -56,18 +58,20 @@ def _row(figures, name, kind):
     )
 
 
-def text_table(columns, rows, left=()):
+def text_table(columns, rows, footer=None, left=()):
     """Lines up rows of strings under their headings.
 
     Args:
         columns: Sequence of strings, the headings.
-        rows: List of sequences of strings; the last one is set apart.
+        rows: List of sequences of strings.
+        footer: Optional sequence of strings, set apart below the rows.
         left: Headings of the columns that are aligned to the left.
 
     Returns:
         The table as a string.
     """
-    widths = [max(map(len, column)) for column in zip(columns, *rows)]
+    footer = [footer] if footer else []
+    widths = [max(map(len, c)) for c in zip(columns, *rows, *footer)]
 
     def line(cells):
         aligned = (
@@ -77,5 +81,5 @@ def text_table(columns, rows, left=()):
         return "  ".join(aligned).rstrip()
 
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    body = [line(row) for row in rows[:-1]]
-    return "\n".join([line(columns), rule, *body, rule, line(rows[-1])])
+    lines = [line(columns), rule, *map(line, rows)]
+    return "\n".join(lines + [text for f in footer for text in (rule, line(f))])

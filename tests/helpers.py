@@ -1,0 +1,77 @@
+"""Small things that several tests need."""
+
+import keras
+import numpy as np
+
+import keras_duspar
+from tests import reference
+
+NAMES = sorted(reference.STEPS)
+LAYERS = {name: keras_duspar.layers.get(name) for name in NAMES}
+CELLS = {name: LAYERS[name].cell_class for name in NAMES}
+
+
+def to_numpy(tensors):
+    return keras.tree.map_structure(
+        lambda x: keras.ops.convert_to_numpy(x), tensors
+    )
+
+
+def assert_close(actual, expected, atol=1e-5, rtol=0):
+    """Compares nested results within a tolerance."""
+    actual = keras.tree.flatten(to_numpy(actual))
+    expected = keras.tree.flatten(to_numpy(expected))
+    assert len(actual) == len(expected)
+    for a, e in zip(actual, expected):
+        np.testing.assert_allclose(a, e, atol=atol, rtol=rtol)
+
+
+def randomize(layer, scale=0.6, seed=7):
+    """Gives every weight, also the biases, a value that is not zero."""
+    rng = np.random.default_rng(seed)
+    for w in layer.trainable_weights:
+        w.assign(rng.normal(0, scale, w.shape))
+
+
+def weights_of(layer):
+    """A layer's or cell's weights by name, below the cell."""
+    cell = getattr(layer, "cell", layer)
+    found = {}
+    for owner, prefix in (
+        (cell, ""),
+        (getattr(cell, "feedforward", None), "feedforward/"),
+        (getattr(cell, "feedback", None), "feedback/"),
+    ):
+        for w in [] if owner is None else owner.weights:
+            in_half = "feedforward/" in w.path or "feedback/" in w.path
+            if prefix or not in_half:
+                value = keras.ops.convert_to_numpy(w)
+                found[prefix + w.name] = value.astype("float64")
+    return found
+
+
+def gradients(function, variables):
+    """Gradients of a scalar function of no arguments, on any backend."""
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            tape.watch([v.value for v in variables])
+            loss = function()
+        grads = tape.gradient(loss, [v.value for v in variables])
+        return [g.numpy() for g in grads]
+    if backend == "torch":
+        for v in variables:
+            v.value.grad = None
+        function().backward()
+        return [v.value.grad.detach().cpu().numpy() for v in variables]
+    import jax
+
+    def stateless(values):
+        scope = keras.StatelessScope(list(zip(variables, values)))
+        with scope:
+            return function()
+
+    grads = jax.grad(stateless)([v.value for v in variables])
+    return [np.asarray(g) for g in grads]

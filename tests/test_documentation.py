@@ -1,0 +1,116 @@
+"""What the documentation says is true: its examples run, nothing is missing."""
+
+import doctest
+import inspect
+import pkgutil
+import re
+
+import keras
+import numpy as np
+import pytest
+
+import keras_duspar
+from tests.conftest import ROOT
+
+
+def public_objects():
+    """Every public class and function, by its qualified name."""
+    modules = [keras_duspar]
+    modules += [
+        getattr(keras_duspar, info.name)
+        for info in pkgutil.iter_modules(keras_duspar.__path__)
+        if hasattr(keras_duspar, info.name)
+        and info.name not in ("checks", "docstrings")  # for the package only
+    ]
+    found = {}
+    for module in modules:
+        for name, value in vars(module).items():
+            ours = getattr(value, "__module__", "") or ""
+            if name.startswith("_") or not ours.startswith("keras_duspar"):
+                continue
+            if inspect.isclass(value) or inspect.isfunction(value):
+                found[f"{value.__module__}.{name}"] = value
+    return found
+
+
+OBJECTS = public_objects()
+
+
+@pytest.mark.any_backend
+@pytest.mark.parametrize("name", sorted(OBJECTS))
+def test_docstring(name):
+    """In Keras' form: one line, then every argument by its name."""
+    value = OBJECTS[name]
+    doc = inspect.getdoc(value)
+    assert doc and doc.splitlines()[0].rstrip().endswith((".", "?"))
+    parameters = inspect.signature(value).parameters.values()
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        described = rf"^ +`?{parameter.name}`?: "
+        assert re.search(described, doc, re.M), parameter.name
+
+
+def run_examples(text, name):
+    test = doctest.DocTestParser().get_doctest(
+        text,
+        {"np": np, "keras": keras, "keras_duspar": keras_duspar},
+        name,
+        name,
+        0,
+    )
+    runner = doctest.DocTestRunner(
+        optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    )
+    output = []
+    runner.run(test, out=output.append)
+    assert runner.failures == 0, "".join(output)
+    return runner.tries
+
+
+@pytest.mark.parametrize(
+    "name", sorted(n for n, v in OBJECTS.items() if ">>>" in (v.__doc__ or ""))
+)
+def test_docstring_example(name, monkeypatch):
+    from keras_duspar.layers import registry
+    from keras_duspar.profiling import costs
+
+    monkeypatch.setattr(registry, "_LAYERS", dict(registry._LAYERS))
+    monkeypatch.setattr(costs, "_COSTS", dict(costs._COSTS))
+    assert run_examples(inspect.getdoc(OBJECTS[name]), name) > 0
+
+
+def python_blocks():
+    """Python code blocks of the README and of the guide."""
+    blocks = []
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = path.read_text()
+        for i, code in enumerate(
+            re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+        ):
+            blocks.append(pytest.param(code, id=f"{path.name}-{i}"))
+    return blocks
+
+
+@pytest.mark.parametrize("code", python_blocks())
+def test_guide_example(code, tmp_path, monkeypatch):
+    """Runs as written, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    if ">>>" in code:
+        assert run_examples(code, "guide") > 0
+    else:
+        exec(compile(code, "guide", "exec"), {"__name__": "guide"})
+
+
+@pytest.mark.any_backend
+def test_version_is_in_the_changelog():
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert f"## [{keras_duspar.__version__}]" in changelog
+
+
+@pytest.mark.any_backend
+def test_links_lead_somewhere():
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
+            if "://" not in link:
+                assert (path.parent / link).exists(), f"{path.name}: {link}"

@@ -1,0 +1,102 @@
+"""The package in an environment with Keras, NumPy and nothing else of ours."""
+
+import os
+import subprocess
+import sys
+import venv
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.any_backend
+
+IMPORT = """
+import sys
+import keras_duspar
+loaded = {name.split(".")[0] for name in sys.modules}
+unwanted = loaded & {"tensorflow", "torch", "matplotlib", "librosa", "scipy"}
+assert not unwanted - allowed, unwanted
+print(keras_duspar.__version__, keras_duspar.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """Python of a new environment with the package and what it requires.
+
+    Keras itself needs a backend: JAX is the smallest.
+    """
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet", ROOT, "jax"]
+    done = subprocess.run(install, capture_output=True, text=True)
+    if done.returncode:
+        if "ResolutionImpossible" in done.stderr or "No matching" not in (
+            done.stderr
+        ):
+            pytest.fail(done.stderr[-2000:])
+        pytest.skip("no package index within reach")
+    return python
+
+
+def run(python, code, **environment):
+    # Not in the repository, whose sources would be found first.
+    return subprocess.run(
+        [python, "-c", code],
+        env={**os.environ, **environment},
+        cwd=python.parent if hasattr(python, "parent") else "/",
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_import_needs_keras_and_numpy_alone(bare):
+    code = "allowed = {'scipy'}\n" + IMPORT  # JAX brings scipy
+    done = run(bare, code, KERAS_BACKEND="jax")
+    assert done.returncode == 0, done.stderr
+    installed = subprocess.run(
+        [bare, "-m", "pip", "list", "--format", "freeze"],
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert "tensorflow" not in installed and "torch" not in installed
+
+
+def test_works_in_the_bare_environment(bare):
+    code = """
+import keras, keras_duspar, numpy as np
+model = keras_duspar.models.keyword_spotter("duspar", 8)
+audio = np.random.uniform(-1, 1, (1, 8000)).astype("float32")
+print(keras_duspar.profile(model, audio))
+try:
+    keras_duspar.profile(model, audio).plot()
+except ImportError as e:
+    assert "keras-duspar[plot]" in str(e)
+else:
+    raise AssertionError("plot() must ask for matplotlib")
+"""
+    done = run(bare, code, KERAS_BACKEND="jax")
+    assert done.returncode == 0, done.stderr
+    assert "recurrent_1" in done.stdout
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_import_does_not_load_tensorflow(backend):
+    """Nothing beyond what Keras itself loads."""
+    code = """
+import sys
+import keras
+before = set(sys.modules)
+import keras_duspar
+new = {name.split(".")[0] for name in set(sys.modules) - before}
+assert "tensorflow" not in new and "matplotlib" not in new, new
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "KERAS_BACKEND": backend},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
