@@ -1,5 +1,7 @@
 """The weighted sum of losses that ends the training of the enhancer."""
 
+import functools
+
 import keras
 from keras import ops
 
@@ -76,9 +78,7 @@ class Enhancement(keras.losses.Loss):
         dtype=None,
     ):
         super().__init__(reduction=reduction, name=name, dtype=dtype)
-        weight = lambda name, value: checks.number(  # noqa: E731
-            name, value, "[0, inf)"
-        )
+        weight = functools.partial(checks.number, interval="[0, inf)")
         self.mse_weight = weight("mse_weight", mse_weight)
         self.pmsqe_weight = weight("pmsqe_weight", pmsqe_weight)
         self.stoi_weight = weight("stoi_weight", stoi_weight)
