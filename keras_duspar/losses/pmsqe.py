@@ -188,7 +188,7 @@ class PMSQE(keras.losses.Loss):
         masked = 0.25 * ops.minimum(loud_clean, loud_estimate)
         symmetric = ops.relu(ops.abs(loud_estimate - loud_clean) - masked)
         factor = ((estimate + 50.0) / (clean + 50.0)) ** 1.2
-        factor = ops.where(factor < 3.0, 0.0, ops.minimum(factor, 12.0))
+        factor = ops.where(factor < 3.0, 0.0, ops.clip(factor, 3.0, 12.0))
         asymmetric = symmetric * factor
 
         width = self.hearing.width
@@ -220,7 +220,8 @@ class PMSQE(keras.losses.Loss):
 
 def _mean_frame(values, counted):
     """Mean over the frames that are counted, with shape `(batch, 1, n)`."""
-    count = ops.maximum(ops.sum(counted, axis=1, keepdims=True), 1.0)
+    count = ops.sum(counted, axis=1, keepdims=True)
+    count = ops.where(count > 0, count, 1.0)
     return ops.sum(values * counted, axis=1, keepdims=True) / count
 
 

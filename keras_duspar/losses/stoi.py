@@ -107,14 +107,11 @@ class STOI(keras.losses.Loss):
             ops.sum(clean * clipped, axis=-1)
             / (_norm(clean) * _norm(clipped))[..., 0]
         )
-        # A segment that reaches beyond the active frames does not count,
-        # except the first one, so that there is always one.
+        # A segment whose last frame is not an active one does not count,
+        # except the first segment, so that there is always one.
+        last = weights[..., -1]
         whole = ops.concatenate(
-            [
-                ops.ones_like(weights[:, :, :1, 0]),
-                ops.min(weights[:, :, 1:], axis=-1),
-            ],
-            axis=-1,
+            [ops.ones_like(last[..., :1]), last[..., 1:]], axis=-1
         )
         total = ops.sum(correlation * whole, axis=(1, 2))
         return 1 - total / (BANDS * ops.sum(whole, axis=(1, 2)))
@@ -172,6 +169,7 @@ def _norm(segments):
 
 def _centre(segments, weights):
     """Takes the mean of the frames with weight one away from them."""
-    count = ops.maximum(ops.sum(weights, axis=-1, keepdims=True), 1)
+    count = ops.sum(weights, axis=-1, keepdims=True)
+    count = ops.where(count > 0, count, 1.0)
     mean = ops.sum(segments * weights, axis=-1, keepdims=True) / count
     return (segments - mean) * weights

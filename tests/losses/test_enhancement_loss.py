@@ -1,0 +1,135 @@
+"""The sum of the losses, and what all losses on waveforms have in common."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+import keras_duspar
+from keras_duspar.losses import PMSQE
+from keras_duspar.losses import STOI
+from keras_duspar.losses import Enhancement
+from keras_duspar.losses import NegativeSISNR
+
+LOSSES = [NegativeSISNR, PMSQE, STOI, Enhancement]
+
+
+def test_is_the_weighted_sum(speech_like):
+    clean, noisy = speech_like(0), speech_like(1)
+    weights = {
+        "mse_weight": 2.0,
+        "pmsqe_weight": 3.0,
+        "stoi_weight": 5.0,
+        "si_snr_weight": 7.0,
+    }
+    expected = (
+        2 * np.mean((clean - noisy) ** 2)
+        + 3 * float(PMSQE()(clean, noisy))
+        + 5 * float(STOI()(clean, noisy))
+        + 7 * float(NegativeSISNR()(clean, noisy))
+    )
+    loss = Enhancement(**weights)(clean, noisy)
+    np.testing.assert_allclose(float(loss), expected, rtol=1e-5)
+    only = Enhancement(1, 0, 0, 0)(clean, noisy)
+    expected = np.mean((clean - noisy) ** 2)
+    np.testing.assert_allclose(float(only), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss_class", LOSSES)
+@pytest.mark.parametrize(
+    "case", ["usual", "equal", "silent", "silent target", "silent estimate"]
+)
+def test_value_and_gradient_are_finite(loss_class, case, speech_like, gradient):
+    clean = speech_like(0, 8000).astype("float32")
+    estimate = clean + speech_like(1, 8000).astype("float32")
+    if case == "equal":
+        estimate = clean
+    if case in ("silent", "silent target"):
+        clean = 0 * clean
+    if case in ("silent", "silent estimate"):
+        estimate = 0 * estimate
+    loss = loss_class()
+    assert np.isfinite(float(loss(clean, estimate)))
+    slope = gradient(lambda x: loss(clean, x), estimate)
+    assert np.isfinite(slope).all()
+    if case == "usual":
+        assert np.abs(slope).max() > 0
+
+
+@pytest.mark.parametrize("loss_class", [PMSQE, STOI, Enhancement])
+def test_gradient_equals_finite_differences(
+    loss_class, speech_like, gradient, float64
+):
+    clean = speech_like(0, 8000)
+    estimate = clean + 0.3 * speech_like(1, 8000)
+    loss = loss_class(dtype="float64")
+    clean = ops.convert_to_tensor(clean, "float64")
+
+    def value(x):
+        # Not `__call__`, whose reduction is in float32 on some backends.
+        return loss.call(clean, ops.convert_to_tensor(x, "float64"))[0]
+
+    slope = gradient(value, estimate)
+    for seed in range(3):
+        way = np.random.default_rng(seed).normal(size=estimate.shape) * 1e-6
+        up, down = value(estimate + way), value(estimate - way)
+        difference = (float(up) - float(down)) / 2
+        np.testing.assert_allclose(
+            np.sum(slope * way), difference, rtol=1e-4, atol=1e-13
+        )
+
+
+@pytest.mark.parametrize("loss_class", LOSSES)
+def test_batch_equals_single_examples(loss_class, speech_like):
+    clean, noisy = speech_like(0, batch=3), speech_like(1, batch=3)
+    loss = loss_class(reduction=None)
+    batch = ops.convert_to_numpy(loss(clean, noisy))
+    assert batch.shape == (3,)
+    for i in range(3):
+        alone = loss(clean[i : i + 1], noisy[i : i + 1])
+        np.testing.assert_allclose(
+            ops.convert_to_numpy(alone)[0], batch[i], rtol=1e-4, atol=1e-4
+        )
+
+
+def test_model_trains_on_audio_of_any_length(speech_like):
+    model = keras_duspar.models.speech_enhancer("spar", 4, num_layers=1)
+    model.compile("adam", Enhancement())
+    for samples in (600, 6400):
+        noisy = speech_like(1, samples, batch=2).astype("float32")
+        clean = speech_like(0, samples, batch=2).astype("float32")
+        assert np.isfinite(model.train_on_batch(noisy, clean))
+    for weight in model.get_weights():
+        assert np.isfinite(weight).all()
+
+
+@pytest.mark.any_backend
+def test_config_round_trip():
+    loss = Enhancement(1, 2, 3, 4, reduction="sum", name="mine")
+    again = keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(loss)
+    )
+    assert isinstance(again, Enhancement)
+    assert again.get_config() == loss.get_config()
+    assert again.si_snr_weight == 4
+
+
+@pytest.mark.any_backend
+@pytest.mark.parametrize("loss_class", LOSSES)
+def test_bad_audio(loss_class):
+    loss = loss_class()
+    good = np.zeros((2, 1000))
+    with pytest.raises(ValueError, match="`y_true` of .* must be of shape"):
+        loss(np.zeros((2, 1000, 1)), np.zeros((2, 1000, 1)))
+    with pytest.raises(ValueError, match="must have equally many samples"):
+        loss(good, np.zeros((2, 900)))
+
+
+@pytest.mark.any_backend
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="`stoi_weight` must be a number"):
+        Enhancement(stoi_weight=-1)
+    with pytest.raises(ValueError, match="must have at least 410 samples"):
+        STOI()(np.zeros((1, 400)), np.zeros((1, 400)))
+    with pytest.raises(ValueError, match="must have at least 512 samples"):
+        PMSQE()(np.zeros((1, 500)), np.zeros((1, 500)))
