@@ -39,7 +39,8 @@ def gradient():
         elif backend == "jax":
             import jax
 
-            result = jax.grad(function)(x)
+            # One compilation rather than one of every operation.
+            result = jax.jit(jax.grad(function))(x)
         else:
             x = x.detach().requires_grad_()
             function(x).backward()
@@ -76,7 +77,7 @@ def mixtures():
 def speech_like():
     """A function for noise in bursts, with silence between them."""
 
-    def make(seed, samples=16000, batch=1):
+    def make(seed, samples=8000, batch=2):
         random = np.random.default_rng(seed)
         audio = random.normal(size=(batch, samples)) * 0.1
         audio += np.roll(audio, 1, axis=1) + np.roll(audio, 2, axis=1)

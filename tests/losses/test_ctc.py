@@ -212,7 +212,7 @@ def test_training_learns_the_labels():
         x,
         pack_ctc_targets(labels, frames),
         batch_size=8,
-        epochs=60,
+        epochs=30,
         verbose=0,
     )
     found, _ = ctc_decode(model.predict(x, verbose=0), frames)

@@ -40,8 +40,8 @@ def test_is_the_weighted_sum(speech_like):
     "case", ["usual", "equal", "silent", "silent target", "silent estimate"]
 )
 def test_value_and_gradient_are_finite(loss_class, case, speech_like, gradient):
-    clean = speech_like(0, 8000).astype("float32")
-    estimate = clean + speech_like(1, 8000).astype("float32")
+    clean = speech_like(0).astype("float32")
+    estimate = clean + speech_like(1).astype("float32")
     if case == "equal":
         estimate = clean
     if case in ("silent", "silent target"):
@@ -56,48 +56,22 @@ def test_value_and_gradient_are_finite(loss_class, case, speech_like, gradient):
         assert np.abs(slope).max() > 0
 
 
-@pytest.mark.parametrize("loss_class", [PMSQE, STOI, Enhancement])
-def test_gradient_equals_finite_differences(
-    loss_class, speech_like, gradient, float64
-):
-    clean = speech_like(0, 8000)
-    estimate = clean + 0.3 * speech_like(1, 8000)
-    loss = loss_class(dtype="float64")
-    clean = ops.convert_to_tensor(clean, "float64")
-
-    def value(x):
-        # Not `__call__`, whose reduction is in float32 on some backends.
-        return loss.call(clean, ops.convert_to_tensor(x, "float64"))[0]
-
-    slope = gradient(value, estimate)
-    for seed in range(3):
-        way = np.random.default_rng(seed).normal(size=estimate.shape) * 1e-6
-        up, down = value(estimate + way), value(estimate - way)
-        difference = (float(up) - float(down)) / 2
-        np.testing.assert_allclose(
-            np.sum(slope * way), difference, rtol=1e-4, atol=1e-13
-        )
-
-
 @pytest.mark.parametrize("loss_class", LOSSES)
 def test_batch_equals_single_examples(loss_class, speech_like):
-    clean, noisy = speech_like(0, batch=3), speech_like(1, batch=3)
+    clean, noisy = speech_like(0), speech_like(1)
     loss = loss_class(reduction=None)
     batch = ops.convert_to_numpy(loss(clean, noisy))
-    assert batch.shape == (3,)
-    for i in range(3):
-        alone = loss(clean[i : i + 1], noisy[i : i + 1])
-        np.testing.assert_allclose(
-            ops.convert_to_numpy(alone)[0], batch[i], rtol=1e-4, atol=1e-4
-        )
+    assert batch.shape == (2,)
+    alone = ops.convert_to_numpy(loss(clean[1:], noisy[1:]))
+    np.testing.assert_allclose(alone, batch[1:], rtol=1e-4, atol=1e-4)
 
 
 def test_model_trains_on_audio_of_any_length(speech_like):
     model = keras_duspar.models.speech_enhancer("spar", 4, num_layers=1)
     model.compile("adam", Enhancement())
-    for samples in (600, 6400):
-        noisy = speech_like(1, samples, batch=2).astype("float32")
-        clean = speech_like(0, samples, batch=2).astype("float32")
+    for samples in (600, 8000):
+        noisy = speech_like(1, samples).astype("float32")
+        clean = speech_like(0, samples).astype("float32")
         assert np.isfinite(model.train_on_batch(noisy, clean))
     for weight in model.get_weights():
         assert np.isfinite(weight).all()

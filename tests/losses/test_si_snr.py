@@ -17,9 +17,9 @@ def angle_si_snr(target, estimate):
 
 @pytest.fixture
 def pair(speech_like):
-    clean = speech_like(0, batch=3)
+    clean = speech_like(0)
     noise = np.random.default_rng(1).normal(size=clean.shape)
-    return clean, clean + noise * [[0.01], [0.1], [0.5]] + 0.05
+    return clean, clean + noise * [[0.01], [0.5]] + 0.05
 
 
 def test_equals_the_angle_between_the_signals(pair):
@@ -40,8 +40,10 @@ def test_scale_and_mean_of_the_estimate_do_not_matter(pair):
 
 def test_gradient_equals_finite_differences(pair, gradient, float64):
     clean, noisy = (signal[:, 500:540] for signal in pair)
+    target = ops.convert_to_tensor(clean, "float64")
     slope = gradient(
-        lambda x: NegativeSISNR(reduction="sum", dtype="float64")(clean, x),
+        # Not `__call__`, whose reduction is in float32 on some backends.
+        lambda x: ops.sum(NegativeSISNR(dtype="float64").call(target, x)),
         noisy,
     )
     assert slope.dtype == "float64"
