@@ -46,8 +46,8 @@ def ctc_loss(
     ...     [[3, -1], [0, 3]], logits, logit_lengths=[1, 5])
     >>> tuple(loss.shape)
     (2,)
-    >>> round(float(loss[0]), 4) == round(np.log(32), 4)
-    True
+    >>> round(float(loss[0]), 2)  # log(32)
+    3.47
     """
     logits = ops.convert_to_tensor(logits)
     labels = ops.cast(ops.convert_to_tensor(labels), "int32")
