@@ -24,9 +24,12 @@ def float64():
 
 @pytest.fixture
 def gradient():
-    """A function for the gradient of a scalar function of one array."""
+    """A function for the gradient of a scalar function of one array.
 
-    def compute(function, x):
+    Raises if the function's value is not finite but should be.
+    """
+
+    def compute(function, x, finite=True):
         backend = keras.backend.backend()
         x = keras.ops.convert_to_tensor(x, dtype=str(x.dtype))
         if backend == "tensorflow":
@@ -40,11 +43,15 @@ def gradient():
             import jax
 
             # One compilation rather than one of every operation.
-            result = jax.jit(jax.grad(function))(x)
+            value, result = jax.jit(jax.value_and_grad(function))(x)
         else:
             x = x.detach().requires_grad_()
-            function(x).backward()
+            value = function(x)
+            value.backward()
             result = x.grad
+        value = keras.ops.convert_to_numpy(value)
+        if finite and not np.isfinite(value):
+            raise ValueError("The value is not finite.")
         return keras.ops.convert_to_numpy(result)
 
     return compute
