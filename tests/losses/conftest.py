@@ -57,6 +57,24 @@ def gradient():
     return compute
 
 
+@pytest.fixture
+def evaluate():
+    """A function for the value of a loss, as an array."""
+
+    def compute(loss, y_true, y_pred):
+        call = loss
+        if keras.backend.backend() == "jax":
+            import jax
+
+            # One compilation rather than one of every operation.
+            call = jax.jit(lambda *signals: loss(*signals))
+        y_true = np.asarray(y_true, "float32")
+        y_pred = np.asarray(y_pred, "float32")
+        return keras.ops.convert_to_numpy(call(y_true, y_pred))
+
+    return compute
+
+
 @pytest.fixture(scope="session")
 def mixtures():
     """Sixty real mixtures `(clean, noisy)` at SNRs from 0 to 15 dB."""
