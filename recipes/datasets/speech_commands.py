@@ -13,11 +13,14 @@ from datasets import download as downloads
 from datasets.base import Clip
 from datasets.base import DataError
 
-WORDS_V1 = tuple(
-    "bed bird cat dog down eight five four go happy house left marvin nine no "
-    "off on one right seven sheila six stop three tree two up wow yes "
-    "zero".split()
+# fmt: off
+WORDS_V1 = (
+    "bed", "bird", "cat", "dog", "down", "eight", "five", "four", "go",
+    "happy", "house", "left", "marvin", "nine", "no", "off", "on", "one",
+    "right", "seven", "sheila", "six", "stop", "three", "tree", "two", "up",
+    "wow", "yes", "zero",
 )
+# fmt: on
 NEW_IN_V2 = ("backward", "follow", "forward", "learn", "visual")
 WORDS = tuple(sorted(WORDS_V1 + NEW_IN_V2))
 NOISE_FOLDER = "_background_noise_"

@@ -13,7 +13,7 @@ FOLDERS = {
     "train": ("noisy_trainset_28spk_wav", "clean_trainset_28spk_wav"),
     "test": ("noisy_testset_wav", "clean_testset_wav"),
 }
-# A woman and a man, as is usual with this data.
+# Two of the 28 speakers; no number in the literature fixes which.
 VALIDATION_SPEAKERS = ("p226", "p287")
 HOW = (
     "Download and unpack the four archives of the 28-speaker version from "
