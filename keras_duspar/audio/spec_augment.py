@@ -87,6 +87,8 @@ class SpecAugment(keras.layers.Layer):
 
     def _stretch(self, batch, size, widest):
         """`True` over one random stretch of `size` positions, per example."""
+        # Before the cast: JAX must know how many positions there are.
+        position = ops.cast(ops.arange(size), "float32")
         size = ops.cast(size, "float32")
         widest = ops.minimum(float(widest), ops.floor(size / 2))
         # Float32 throughout: half precision cannot tell positions apart.
@@ -95,7 +97,6 @@ class SpecAugment(keras.layers.Layer):
         )
         width = ops.floor(draws[:, :1] * (widest + 1))
         start = ops.floor(draws[:, 1:] * (size - width + 1))
-        position = ops.expand_dims(ops.arange(size, dtype="float32"), 0)
         return ops.logical_and(position >= start, position < start + width)
 
     def compute_output_shape(self, input_shape):
