@@ -1,5 +1,6 @@
 """Fetching large archives: resumed, verified, unpacked safely."""
 
+import gzip
 import hashlib
 import http.client
 import os
@@ -10,6 +11,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+import zlib
 
 from datasets import progress as bars
 from datasets.base import DataError
@@ -174,7 +176,7 @@ def unpack(archive, folder, progress=True):
             folder.rmdir()  # only an empty one
         partial.chmod(0o755)  # temporary folders are private
         os.rename(partial, folder)
-    except tarfile.TarError as e:
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as e:
         raise DataError(
             f"{archive} cannot be unpacked ({e}). Remove it and download it "
             "again."
