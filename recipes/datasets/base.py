@@ -134,14 +134,25 @@ class Dataset:
         return self.splits[split]
 
     def take(self, count):
-        """The same data set with at most `count` items a split.
+        """The same data set with fewer items.
 
         The items are spread evenly over each split, so that all labels stay
         represented as far as possible.
+
+        Args:
+            count: Positive integer, the most that a split keeps; or three of
+                them, for training, validation and test.
         """
+        counts = (count,) * 3 if np.isscalar(count) else tuple(count)
+        if len(counts) != 3 or min(counts) < 1:
+            raise DataError(
+                "`count` must be one or three positive integers. Received: "
+                f"count={count}."
+            )
         splits = {}
-        for split, items in self.splits.items():
-            chosen = np.linspace(0, len(items) - 1, min(count, len(items)))
+        for split, most in zip(SPLITS, counts):
+            items = self.splits[split]
+            chosen = np.linspace(0, len(items) - 1, min(most, len(items)))
             splits[split] = [items[i] for i in chosen.astype(int)]
         return dataclasses.replace(self, splits=splits)
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import time
 import warnings
 
 import numpy as np
@@ -41,8 +42,9 @@ def decode(
         cache: String or `None`. `"memory"`: the decoded audio is kept in
             memory. `"disk"`: in `cache_dir`, where the next run finds it.
             `None`: the files are only checked, and decoded again whenever
-            they are used. `"auto"`: on disk if `cache_dir` is given, else in
-            memory up to `memory_limit`, else not at all. Default: `"auto"`.
+            they are used; only noises stay in memory if they fit. `"auto"`:
+            on disk if `cache_dir` is given, else in memory up to
+            `memory_limit`, else not at all. Default: `"auto"`.
         cache_dir: Folder for `cache="disk"`. Default: `None`.
         memory_limit: Integer, in bytes. Default: 2 GiB.
         max_bad: Float, the largest tolerable share of bad files.
@@ -74,7 +76,13 @@ def decode(
             data, paths, cache_dir, needed, workers, progress
         )
     else:
-        results = _read_all(data, paths, workers, progress, keep=bool(cache))
+        kept = set(paths)
+        if cache is None:
+            # Noises are few and used over and over.
+            kept = {str(n) for n in data.noises if not _is_array(n)}
+            if sum(map(_pcm_bytes, kept)) > memory_limit:
+                kept = set()
+        results = _read_all(data, paths, workers, progress, kept)
         decoded, bad = {}, []
         for path, (audio, reason) in zip(paths, results):
             if reason:
@@ -89,8 +97,12 @@ def _paths(data):
     for items in (*data.splits.values(), data.noises):
         for item in items:
             for source in getattr(item, "sources", (item,)):
-                if not isinstance(source, np.ndarray):
+                if not _is_array(source):
                     yield str(source)
+
+
+def _is_array(source):
+    return isinstance(source, np.ndarray)
 
 
 def _pcm_bytes(path):
@@ -102,15 +114,18 @@ def _pcm_bytes(path):
     return 2 * size if path.lower().endswith((".flac", ".ogg")) else size
 
 
-def _read_all(data, paths, workers, progress, keep):
-    """Yields `(int16 samples, reason)` for each path, in order."""
+def _read_all(data, paths, workers, progress, kept):
+    """Yields `(int16 samples, reason)` for each path, in order.
+
+    The samples of paths that are not `kept` are `None`.
+    """
 
     def read(path):
         try:
             audio = read_audio(path, data.rates, data.sample_rate)
         except BadAudio as e:
             return None, str(e)
-        return (to_int16(audio) if keep else None), None
+        return (to_int16(audio) if path in kept else None), None
 
     # Few files are on their way at any time, so that memory stays bounded.
     workers = workers or os.cpu_count() or 1
@@ -137,7 +152,7 @@ def _on_disk(data, paths, cache_dir, needed, workers, progress):
     key = fingerprint([CACHE_VERSION, data.sample_rate, rates, stamps])
     entry = cache_dir / f"decoded-{key}"
     if not entry.is_dir():
-        results = _read_all(data, paths, workers, progress, keep=True)
+        results = _read_all(data, paths, workers, progress, set(paths))
         reasons = []
         write_entry(
             entry,
@@ -174,6 +189,7 @@ def write_entry(entry, arrays, describe, needed=0):
     """
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
+        _remove_remains(entry)
         partial = pathlib.Path(
             tempfile.mkdtemp(prefix=f".{entry.name}-", dir=entry.parent)
         )
@@ -205,6 +221,16 @@ def write_entry(entry, arrays, describe, needed=0):
                 raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _remove_remains(entry):
+    """Removes what processes that were killed have left, a day later.
+
+    Younger ones may be the work of a process that is still at it.
+    """
+    for remains in entry.parent.glob(f".{entry.name}-*"):
+        if time.time() - remains.stat().st_mtime > 24 * 3600:
+            shutil.rmtree(remains, ignore_errors=True)
 
 
 def read_entry(entry):
@@ -249,7 +275,7 @@ def _judge(data, count, bad, max_bad):
 
 def _with_decoded(data, decoded, bad):
     def find(source):
-        if isinstance(source, np.ndarray):
+        if _is_array(source):
             return source
         return decoded.get(str(source))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from datasets import base
 from datasets.batches import EnhancementBatches
 from datasets.batches import IntentBatches
@@ -354,4 +355,7 @@ def test_take_spreads_over_the_split():
         49,
     ]
     assert len(data.take(100)["test"]) == 7
+    assert len(data.take((9, 2, 3))["validation"]) == 2
+    with pytest.raises(base.DataError, match="`count` must be one or three"):
+        data.take((1, 2))
     assert "5 train, 5 validation, 5 test, 5 labels" in few.summary()

@@ -1,11 +1,13 @@
 """Bad files are named, counted and left out, or stop everything."""
 
+import os
 import types
 import warnings
 
 import numpy as np
 import pytest
 import soundfile
+
 from datasets import audio_io
 from datasets import base
 from datasets import decoding
@@ -221,6 +223,19 @@ def test_a_failed_cache_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_remains_of_a_killed_process_go_after_a_day(tmp_path):
+    old, young = tmp_path / ".entry-old", tmp_path / ".entry-young"
+    for remains in (old, young):
+        remains.mkdir()
+        (remains / "audio.raw").write_bytes(b"12")
+    os.utime(old, (1, 1))
+    decoding.write_entry(tmp_path / "entry", [], dict)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".entry-young",
+        "entry",
+    ]
+
+
 def test_a_damaged_cache_is_named(tmp_path):
     entry = tmp_path / "entry"
     decoding.write_entry(entry, [np.arange(10, dtype="int16")], dict)
@@ -252,10 +267,13 @@ def test_arguments_of_decode(tmp_path, write_tone):
 
 def test_too_much_for_memory_is_only_checked(tmp_path, write_tone):
     path = write_tone(tmp_path / "a.wav")
-    data = decoding.decode(
-        dataset([path], path), memory_limit=100, progress=False
-    )
+    hiss = write_tone(tmp_path / "hiss.wav", seconds=0.1)
+    raw = dataset([path], path, noises=(hiss,))
+    data = decoding.decode(raw, memory_limit=10000, progress=False)
     assert not isinstance(data["train"][0].source, np.ndarray)
+    assert len(data.noises[0]) == 1600  # used too often to be decoded anew
+    data = decoding.decode(raw, memory_limit=100, progress=False)
+    assert str(data.noises[0]) == str(hiss)
 
 
 def test_tensorflow_io_is_used_where_it_is(monkeypatch, tmp_path, write_tone):

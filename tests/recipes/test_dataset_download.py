@@ -9,6 +9,7 @@ import tarfile
 import threading
 
 import pytest
+
 from datasets import base
 from datasets import download
 from datasets import speech_commands

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+
 from datasets import base
 from datasets.batches import EnhancementBatches
 from datasets.batches import IntentBatches

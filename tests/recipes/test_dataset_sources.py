@@ -4,10 +4,12 @@ import csv
 
 import numpy as np
 import pytest
+
 from datasets import base
 from datasets import decoding
 from datasets import fluent_commands
 from datasets import mixing
+from datasets import sources
 from datasets import speech_commands
 from datasets import voicebank_demand
 from datasets.batches import EnhancementBatches
@@ -283,3 +285,24 @@ def test_real_mixtures(real_data):
         noisy, clean = batches.utterance(index)
         ratio = np.sum(clean**2) / np.sum((noisy - clean) ** 2)
         assert 10 * np.log10(ratio) == pytest.approx(item.snr_db, abs=0.01)
+
+
+def test_a_folder_is_recognised(real_data, voicebank, tmp_path):
+    for task, folder, name in (
+        ("kws", real_data / "kws", "Speech Commands, 30 words"),
+        ("slu", real_data / "slu", "slu, 10 intents"),
+        ("se", real_data / "se", "mixtures of se"),
+        ("se", voicebank, "VoiceBank+DEMAND"),
+    ):
+        data = sources.load(
+            task,
+            folder,
+            sizes=(9, 3, 1),
+            cache_dir=tmp_path / "cache",
+            progress=False,
+        )
+        assert data.name == name
+        assert len(data["validation"]) <= 3
+        assert all(isinstance(s, np.ndarray) for s in data["test"][0].sources)
+    with pytest.raises(base.DataError, match="`task` must be"):
+        sources.load("asr", voicebank)

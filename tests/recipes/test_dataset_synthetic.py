@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from datasets import acoustics
 from datasets import base
 from datasets import espeak
