@@ -335,6 +335,12 @@ class EnhancementBatches(Batches):
             self.sorted_batches = 1
             self.lengths = lengths_of(data, split, lambda item: item.clean)
         super().__init__(data, split, batch_size, training, seed)
+        drawn = any(getattr(i, "noise", i) is None for i in self.items)
+        if drawn and not (data.noises and data.snrs_db):
+            raise DataError(
+                f"{data.name} has no `noises` or no `snrs_db` to mix its "
+                f"{split!r} split with."
+            )
 
     def utterance(self, index, epoch=0):
         """The whole `(noisy, clean)` of an item, as 1D float32 arrays."""

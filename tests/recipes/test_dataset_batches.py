@@ -344,6 +344,15 @@ def test_bad_arguments():
         KeywordBatches(word_data(), "train", 8).shard(2, 2)
 
 
+def test_speech_without_noise_to_mix_is_found_before_training():
+    import dataclasses
+
+    data = dataclasses.replace(speech_data(), noises=())
+    with pytest.raises(base.DataError, match="has no `noises`"):
+        EnhancementBatches(data, "train", training=True, batch_size=2)
+    EnhancementBatches(data, "validation")
+
+
 def test_take_spreads_over_the_split():
     data = word_data()
     few = data.take(5)
