@@ -40,7 +40,12 @@ def fetch(url, path, sha256, retries=5, progress=True, pause=1.0):
     """
     path = pathlib.Path(path)
     if path.is_file():
-        _verify(url, path, sha256, progress)
+        found = _checksum(path, progress)
+        if found != sha256:
+            raise DataError(
+                f"{path} is there already, but has the SHA-256 checksum "
+                f"{found} instead of {sha256}. Remove it to download it."
+            )
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
@@ -72,7 +77,14 @@ def fetch(url, path, sha256, retries=5, progress=True, pause=1.0):
             f"{reason}. {size} bytes are kept in {part}; start again to get "
             "the rest."
         )
-    _verify(url, part, sha256, progress)
+    found = _checksum(part, progress)
+    if found != sha256:
+        part.unlink()
+        raise DataError(
+            f"The download of {url} has the SHA-256 checksum {found} instead "
+            f"of {sha256}; it has been removed. Start again; if it happens "
+            "again, the file at that address has changed."
+        )
     os.replace(part, path)
     return path
 
@@ -118,26 +130,17 @@ def _transfer(url, part, progress):
         return total is None or part.stat().st_size == total
 
 
-def _verify(url, path, sha256, progress):
+def _checksum(path, progress):
     digest = hashlib.sha256()
     size = path.stat().st_size
     with (
         open(path, "rb") as file,
-        bars.bar(
-            f"Verifying {path.name}", size, progress, size=True
-        ) as advance,
+        bars.bar("Verifying it", size, progress, size=True) as advance,
     ):
         while block := file.read(1 << 20):
             digest.update(block)
             advance(len(block))
-    if digest.hexdigest() != sha256:
-        path.unlink()
-        raise DataError(
-            f"The download of {url} has the SHA-256 checksum "
-            f"{digest.hexdigest()} instead of {sha256}; it has been removed. "
-            "Start again; if it happens again, the file at that address has "
-            "changed."
-        )
+    return digest.hexdigest()
 
 
 def unpack(archive, folder, progress=True):

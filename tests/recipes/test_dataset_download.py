@@ -120,6 +120,13 @@ def test_a_wrong_checksum_is_refused_and_removed(server, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_of_somebody_else_is_left_alone(server, tmp_path):
+    (tmp_path / "a").write_bytes(b"mine")
+    with pytest.raises(base.DataError, match="Remove it to download it"):
+        fetch(server, tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == b"mine"
+
+
 def test_a_part_of_another_file_is_found_out(server, tmp_path):
     (tmp_path / "a.part").write_bytes(b"x" * 1000)
     with pytest.raises(base.DataError, match="it has been removed"):
