@@ -27,7 +27,11 @@ $(VENV)/.installed: pyproject.toml
 demo: setup
 	$(PY) recipes/paper_table.py
 
-# Tests that do not depend on the backend run once, with the first one.
+# Tests that do not depend on the backend run once, with the first one. Each
+# worker computes with one thread: more would wait for each other.
+test: export OMP_NUM_THREADS = 1
+test: export TF_NUM_INTRAOP_THREADS = 1
+test: export TF_NUM_INTEROP_THREADS = 1
 test: setup lint
 	@set -e; filter=""; for backend in $(BACKENDS); do \
 	  echo "== $$backend"; \

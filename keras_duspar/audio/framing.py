@@ -52,7 +52,8 @@ class Frames(keras.layers.Layer):
     Example:
 
     >>> frames = keras_duspar.audio.Frames(4, 2)
-    >>> frames(np.arange(8, dtype="float32")[np.newaxis])[0, 1].tolist()
+    >>> cut = frames(np.arange(8, dtype="float32")[np.newaxis])
+    >>> keras.ops.convert_to_numpy(cut)[0, 1].tolist()
     [2.0, 3.0, 4.0, 5.0]
     """
 

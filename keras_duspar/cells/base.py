@@ -152,7 +152,7 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         """Drops entries of the input operand, the same at every step."""
         if training and self.dropout:
             mask = self.get_dropout_mask(inputs)
-            if len(inputs.shape) == len(mask.shape) + 1:  # all steps at once
+            if len(inputs.shape) == 3:  # all steps at once
                 mask = ops.expand_dims(mask, 1)
             return inputs * mask
         return inputs

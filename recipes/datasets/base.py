@@ -1,0 +1,220 @@
+"""What every source of speech returns, and what its errors look like."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+
+import numpy as np
+
+SAMPLE_RATE = 16000
+SPLITS = ("train", "validation", "test")
+
+
+class DataError(ValueError):
+    """The data cannot be used; the message says what to do about it."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Clip:
+    """A recording and what is said in it.
+
+    Attributes:
+        source: Path of a file, or an array of samples, int16 or float32.
+        label: Integer, the index of a word; or a tuple of integers, the
+            intents of a command, in order.
+        speaker: String, who speaks, empty where it is not known.
+    """
+
+    source: object
+    label: object
+    speaker: str = ""
+
+    @property
+    def sources(self):
+        return (self.source,)
+
+    def with_sources(self, sources):
+        return dataclasses.replace(self, source=sources[0])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pair:
+    """Two recordings of the same speech, with and without noise."""
+
+    id: str
+    noisy: object
+    clean: object
+    speaker: str = ""
+
+    @property
+    def sources(self):
+        return (self.noisy, self.clean)
+
+    def with_sources(self, sources):
+        return dataclasses.replace(self, noisy=sources[0], clean=sources[1])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Mixture:
+    """Clean speech that noise is added to when it is used.
+
+    Attributes:
+        id: String.
+        clean: Path or array.
+        noise: Path or array, or `None` to draw one of the data set's
+            `noises`, a place in it and one of its `snrs_db` anew in every
+            epoch.
+        offset: Integer, the first sample of the noise that is used.
+        snr_db: Float, ratio of the powers of speech and noise.
+        speaker: String.
+    """
+
+    id: str
+    clean: object
+    noise: object = None
+    offset: int = 0
+    snr_db: float = 0.0
+    speaker: str = ""
+
+    @property
+    def sources(self):
+        if self.noise is None:
+            return (self.clean,)
+        return (self.clean, self.noise)
+
+    def with_sources(self, sources):
+        noise = sources[1] if len(sources) > 1 else None
+        return dataclasses.replace(self, clean=sources[0], noise=noise)
+
+
+@dataclasses.dataclass(frozen=True)
+class Dataset:
+    """Items of a task in three splits.
+
+    Attributes:
+        name: String, for reports.
+        task: String, `"kws"`, `"slu"` or `"se"`.
+        splits: Dictionary from each of `SPLITS` to a list of items.
+        labels: Tuple of strings, the words or intents; their order is that of
+            the model's outputs. Empty for enhancement.
+        noises: Tuple of paths or arrays that training mixes in.
+        snrs_db: Tuple of floats, the ratios that training mixes at.
+        rates: Tuple of the sample rates that a file may have, or `None` for
+            any; files of another rate are bad.
+        sample_rate: Integer, the rate at which audio is served.
+        bad: Tuple of `(path, reason)`, the files that `decode()` left out.
+    """
+
+    name: str
+    task: str
+    splits: dict
+    labels: tuple = ()
+    noises: tuple = ()
+    snrs_db: tuple = ()
+    rates: tuple | None = None
+    sample_rate: int = SAMPLE_RATE
+    bad: tuple = ()
+
+    def __post_init__(self):
+        for split in SPLITS:
+            if not self.splits.get(split):
+                raise DataError(
+                    f"{self.name} has no usable item in its {split!r} split. "
+                    "Is the folder complete?"
+                )
+
+    def __getitem__(self, split):
+        if split not in self.splits:
+            raise DataError(
+                f"`split` must be one of {', '.join(map(repr, SPLITS))}. "
+                f"Received: split={split!r}."
+            )
+        return self.splits[split]
+
+    def take(self, count):
+        """The same data set with fewer items.
+
+        The items are spread evenly over each split, so that all labels stay
+        represented as far as possible.
+
+        Args:
+            count: Positive integer, the most that a split keeps; or three of
+                them, for training, validation and test.
+        """
+        counts = (count,) * 3 if np.isscalar(count) else tuple(count)
+        if len(counts) != 3 or min(counts) < 1:
+            raise DataError(
+                "`count` must be one or three positive integers. Received: "
+                f"count={count}."
+            )
+        splits = {}
+        for split, most in zip(SPLITS, counts):
+            items = self.splits[split]
+            chosen = np.linspace(0, len(items) - 1, min(most, len(items)))
+            splits[split] = [items[i] for i in chosen.astype(int)]
+        return dataclasses.replace(self, splits=splits)
+
+    def summary(self):
+        """One line for logs and reports."""
+        counts = ", ".join(f"{len(self.splits[s])} {s}" for s in SPLITS)
+        labels = f", {len(self.labels)} labels" if self.labels else ""
+        bad = f", {len(self.bad)} bad files left out" if self.bad else ""
+        return f"{self.name}: {counts}{labels}{bad}"
+
+
+def existing_folder(path, what, how):
+    """Returns `path` as a `pathlib.Path`, or raises if there is no folder.
+
+    Args:
+        path: The folder.
+        what: String, what should lie there.
+        how: String, where to get it.
+    """
+    path = pathlib.Path(path).expanduser()
+    if not path.is_dir():
+        state = "is a file" if path.exists() else "does not exist"
+        raise DataError(
+            f"`folder` must be the folder of {what}. Received: "
+            f"folder='{path}', which {state}. {how}"
+        )
+    return path
+
+
+def missing_parts(folder, names):
+    """Those of `names` that are not in `folder`."""
+    return [name for name in names if not (folder / name).exists()]
+
+
+def audio_files(folder):
+    """All audio files below `folder`, sorted, hidden ones left out."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in (".wav", ".flac", ".ogg")
+        and not path.name.startswith(".")
+    )
+
+
+def some(names, count=3):
+    """`names` for a message: the first few and how many more there are."""
+    names = [str(name) for name in names]
+    more = len(names) - count
+    listed = ", ".join(names[:count])
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def default_cache_dir():
+    """Where decoded and synthetic speech is kept between runs."""
+    given = os.environ.get("KERAS_DUSPAR_CACHE")
+    if given:
+        return pathlib.Path(given).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return pathlib.Path(base).expanduser() / "keras_duspar"
+
+
+def fingerprint(settings):
+    """A short hash of JSON-compatible `settings`, to name cache entries."""
+    text = json.dumps(settings, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -1,0 +1,36 @@
+"""Puts `recipes/` on the path, as `python recipes/kws.py` does."""
+
+import os
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "recipes"))
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """The folder of real recordings; tests are skipped without it."""
+    given = os.environ.get("KERAS_DUSPAR_DATA")
+    folder = pathlib.Path(given) if given else ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no real recordings: set KERAS_DUSPAR_DATA")
+    return folder
+
+
+@pytest.fixture
+def write_tone():
+    """A function that writes a second of tone, and makes its folder."""
+    import soundfile
+
+    def write(path, rate=16000, seconds=1.0, hz=440, level=0.3, **options):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        time = np.arange(int(seconds * rate)) / rate
+        tone = level * np.sin(2 * np.pi * hz * time)
+        soundfile.write(path, tone, rate, **options)
+        return path
+
+    return write
