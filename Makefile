@@ -39,8 +39,11 @@ test: setup lint
 	  filter="-m not(any_backend)"; \
 	done
 
+# Set DATA to a folder with the subfolders kws and se.
+DATA ?= ../shared/data
 bench: setup
-	$(PY) benchmarks/gate_bias.py
+	$(PY) benchmarks/perceptual_losses.py --data $(DATA)/se
+	KERAS_BACKEND=jax $(PY) benchmarks/gate_bias.py --data $(DATA)/kws
 
 lint: setup
 	$(VENV)/bin/ruff check .

@@ -149,7 +149,7 @@ def train(recurrent, units, gate_bias, seed, epochs, num_words, data):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", required=True, help="Speech Commands folder")
-    parser.add_argument("--recurrent", default="duspar", nargs="+")
+    parser.add_argument("--recurrent", default=["duspar"], nargs="+")
     parser.add_argument("--units", type=int, default=128)
     parser.add_argument(
         "--gate-bias", type=float, nargs="+", default=[-2, -1, 0, 1, 2]
@@ -164,11 +164,11 @@ def main():
     rows = json.loads(out.read_text()) if out.exists() else []
     for seed, recurrent, gate_bias in itertools.product(
         range(options.seeds),
-        np.atleast_1d(options.recurrent),
+        options.recurrent,
         options.gate_bias,
     ):
         setting = {
-            "recurrent": str(recurrent),
+            "recurrent": recurrent,
             "units": options.units,
             "gate_bias": gate_bias,
             "seed": seed,

@@ -153,7 +153,7 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         if training and self.dropout:
             mask = self.get_dropout_mask(inputs)
             if len(inputs.shape) == 3:  # all steps at once
-                mask = ops.expand_dims(mask, 1)
+                mask = ops.reshape(mask, (-1, 1, self.input_dim))
             return inputs * mask
         return inputs
 

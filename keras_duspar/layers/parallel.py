@@ -56,4 +56,6 @@ def _scan(decay, drive):
     def compose(first, second):
         return first[0] * second[0], first[1] * second[0] + second[1]
 
-    return ops.associative_scan(compose, (decay, drive), axis=1)
+    scanned = ops.associative_scan(compose, (decay, drive), axis=1)
+    # TensorFlow forgets the shape when the batch size is not known.
+    return [ops.reshape(s, (-1, *drive.shape[1:])) for s in scanned]
