@@ -2,8 +2,8 @@
 
 import keras
 
+from keras_duspar.profiling.batches import list_batches
 from keras_duspar.profiling.profile import Profiler
-from keras_duspar.profiling.profile import list_batches
 
 
 class Occupancy(keras.callbacks.Callback):

@@ -127,6 +127,20 @@ class RecurrentLayer(keras.layers.RNN):
             )
         super().build(sequences_shape, initial_state_shape)
         self.state_size = self.cell.state_size
+        if self.stateful:
+            # On torch, Keras' own state variables are not updated in mixed
+            # precision: what is assigned goes to a copy that was cast. Like
+            # Keras' own, these are no weights, so they are not tracked.
+            vars(self)["states"] = [
+                keras.Variable(
+                    ops.zeros(state.shape, dtype=state.dtype),
+                    dtype=state.dtype,
+                    trainable=False,
+                    autocast=False,
+                    name=f"state_{name}",
+                )
+                for name, state in zip(self.cell.state_names, self.states)
+            ]
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
         checks.float_dtype("sequences", sequences.dtype)

@@ -1,8 +1,8 @@
 """Occupancy and products of a model on data."""
 
 from keras_duspar.profiling.costs import register_cost
-from keras_duspar.profiling.profile import LayerProfile
-from keras_duspar.profiling.profile import Profile
 from keras_duspar.profiling.profile import Profiler
 from keras_duspar.profiling.profile import profile
+from keras_duspar.profiling.report import LayerProfile
+from keras_duspar.profiling.report import Profile
 from keras_duspar.profiling.tables import text_table
