@@ -280,10 +280,11 @@ def reseed(initializer, offset):
     is called, which would make a gate's kernel equal to the candidate's. So
     every weight gets its own copy, with another seed if one was given.
     """
-    if not isinstance(initializer, keras.initializers.Initializer):
-        return initializer
+    seed = getattr(initializer, "seed", None)
+    if seed is None or isinstance(seed, keras.random.SeedGenerator):
+        return initializer  # not random, or another draw each time anyway
     config = initializer.get_config()
-    if isinstance(config.get("seed"), int):
+    if isinstance(config["seed"], int):
         config["seed"] += offset
     return type(initializer).from_config(config)
 

@@ -159,8 +159,10 @@ def test_dynamic_gru_selects_exactly(ratio, count, rng):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", [None, 3])
+@pytest.mark.parametrize("seed", [None, 3, "generator"])
 def test_kernels_of_one_shape_differ(name, seed):
+    if seed == "generator":
+        seed = keras.random.SeedGenerator(3)
     initializer = keras.initializers.GlorotUniform(seed=seed)
     cell = CELLS[name](FEATURES, kernel_initializer=initializer)
     cell.build((None, FEATURES))

@@ -1,25 +1,10 @@
 """What the tests of the losses share."""
 
-import contextlib
 import csv
-import os
-import pathlib
 
 import keras
 import numpy as np
 import pytest
-
-
-@pytest.fixture
-def float64():
-    """Lets JAX compute in float64 during a test; the others do anyway."""
-    context = contextlib.nullcontext()
-    if keras.backend.backend() == "jax":
-        import jax
-
-        context = jax.enable_x64(True)
-    with context:
-        yield
 
 
 @pytest.fixture
@@ -76,14 +61,10 @@ def evaluate():
 
 
 @pytest.fixture(scope="session")
-def mixtures():
+def mixtures(speech_data):
     """Sixty real mixtures `(clean, noisy)` at SNRs from 0 to 15 dB."""
     soundfile = pytest.importorskip("soundfile")
-    root = pathlib.Path(__file__).resolve().parents[2]
-    folder = os.environ.get("KERAS_DUSPAR_DATA", root / "../shared/data")
-    folder = pathlib.Path(folder) / "se"
-    if not (folder / "mix_val.csv").exists():
-        pytest.skip("no real mixtures; KERAS_DUSPAR_DATA can name their folder")
+    folder = speech_data / "se"
     with open(folder / "mix_val.csv", newline="") as file:
         rows = list(csv.DictReader(file))[:60]
     pairs = []

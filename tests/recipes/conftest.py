@@ -1,24 +1,13 @@
 """Puts `recipes/` on the path, as `python recipes/kws.py` does."""
 
-import os
-import pathlib
 import sys
 
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT
+
 sys.path.insert(0, str(ROOT / "recipes"))
-
-
-@pytest.fixture(scope="session")
-def real_data():
-    """The folder of real recordings; tests are skipped without it."""
-    given = os.environ.get("KERAS_DUSPAR_DATA")
-    folder = pathlib.Path(given) if given else ROOT.parent / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip("no real recordings: set KERAS_DUSPAR_DATA")
-    return folder
 
 
 @pytest.fixture

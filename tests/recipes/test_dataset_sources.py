@@ -258,8 +258,8 @@ def test_broken_mixtures(tmp_path):
         mixing.read_mixtures(table)
 
 
-def test_real_keywords(real_data):
-    data = speech_commands.load(real_data / "kws")
+def test_real_keywords(speech_data):
+    data = speech_commands.load(speech_data / "kws")
     assert [len(data[s]) for s in base.SPLITS] == [4620, 580, 870]
     assert len(data.labels) == 30
     assert len(data.noises) == 6
@@ -269,15 +269,15 @@ def test_real_keywords(real_data):
     assert few.bad == ()
 
 
-def test_real_commands(real_data):
-    data = fluent_commands.load(real_data / "slu")
+def test_real_commands(speech_data):
+    data = fluent_commands.load(speech_data / "slu")
     assert [len(data[s]) for s in base.SPLITS] == [453, 61, 105]
     assert len(data.labels) == 10
     assert decoding.decode(data.take(20), progress=False).bad == ()
 
 
-def test_real_mixtures(real_data):
-    data = mixing.load(real_data / "se")
+def test_real_mixtures(speech_data):
+    data = mixing.load(speech_data / "se")
     assert [len(data[s]) for s in base.SPLITS][1:] == [120, 160]
     few = data.take(4)
     batches = EnhancementBatches(decoding.decode(few, progress=False), "test")
@@ -287,11 +287,11 @@ def test_real_mixtures(real_data):
         assert 10 * np.log10(ratio) == pytest.approx(item.snr_db, abs=0.01)
 
 
-def test_a_folder_is_recognised(real_data, voicebank, tmp_path):
+def test_a_folder_is_recognised(speech_data, voicebank, tmp_path):
     for task, folder, name in (
-        ("kws", real_data / "kws", "Speech Commands, 30 words"),
-        ("slu", real_data / "slu", "slu, 10 intents"),
-        ("se", real_data / "se", "mixtures of se"),
+        ("kws", speech_data / "kws", "Speech Commands, 30 words"),
+        ("slu", speech_data / "slu", "slu, 10 intents"),
+        ("se", speech_data / "se", "mixtures of se"),
         ("se", voicebank, "VoiceBank+DEMAND"),
     ):
         data = sources.load(
