@@ -7,6 +7,7 @@ through it; a recurrent layer's cell is asked for its operands at every step.
 
 import contextlib
 import inspect
+import itertools
 import warnings
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ class Tap:
     name: str
     layer: keras.layers.Layer
     cost: Cost = None
+    position: int = -1  # in the order in which layers are first called
 
     @property
     def recurrent(self):
@@ -44,13 +46,16 @@ class Tap:
 
 def find_taps(model):
     """The layers of a model that cost something or change the step rate."""
-    taps, seen, unknown = [], set(), []
+    taps, seen, taken, unknown = [], set(), set(), []
 
     def visit(layer, prefix):
         if id(layer) in seen:
             return
         seen.add(id(layer))
         name = f"{prefix}{layer.name}"
+        while name in taken:
+            name += "'"
+        taken.add(name)
         children = _children(layer)
         tap = Tap(name, layer)
         if tap.recurrent or is_counted(layer) or tap.stride > 1:
@@ -94,12 +99,15 @@ class Probe(keras.Model):
         super().__init__(name="probe")
         self.inner = model
         self.taps = taps
+        self.positions = itertools.count()
 
     def call(self, inputs):
         notes = {tap.name: [] for tap in self.taps}
         with contextlib.ExitStack() as stack:
             for tap in self.taps:
-                stack.enter_context(_watch(tap, notes[tap.name]))
+                stack.enter_context(
+                    _watch(tap, notes[tap.name], self.positions)
+                )
             self.inner(inputs, training=False)
         return {
             f"{name}:{i}": note
@@ -109,12 +117,14 @@ class Probe(keras.Model):
 
 
 @contextlib.contextmanager
-def _watch(tap, notes):
+def _watch(tap, notes, positions):
     """Notes every call of a layer while the context is open."""
     original = tap.layer.call
     signature = inspect.signature(original)
 
     def call(*args, **kwargs):
+        if tap.position < 0:
+            tap.position = next(positions)
         arguments = signature.bind(*args, **kwargs).arguments
         if tap.recurrent:
             note = _note_recurrent(tap, **arguments)
@@ -149,8 +159,10 @@ class _Mask(keras.layers.Layer):
 def _note_dense(tap, inputs, output):
     if is_counted(tap.layer):
         tap.cost = cost_of(tap.layer, output.shape[-1])
-    note = {"length_in": _length(inputs), "length_out": _length(output)}
-    if tap.stride == 1:
+    note = {}
+    if len(inputs.shape) > 2 and len(output.shape) > 2:
+        note |= {"length_in": _length(inputs), "length_out": _length(output)}
+    if tuple(inputs.shape[:-1]) == tuple(output.shape[:-1]):
         note["valid"] = _Mask(name="mask")(inputs)
     else:
         note["valid"] = ops.ones(ops.shape(output)[:-1], dtype="bool")
@@ -167,10 +179,8 @@ def _note_recurrent(
 ):
     layer, cell = tap.layer, tap.layer.cell
     tap.cost = _cell_cost(cell)
-    note = {"length_in": _length(sequences), "length_out": _length(sequences)}
-    if mask is None:
-        note["valid"] = ops.ones(ops.shape(sequences)[:2], dtype="bool")
-    else:
+    note = {"valid": _length(sequences)}
+    if mask is not None:
         note["valid"] = ops.cast(mask, "bool")
     sparse = [o.name for o in tap.cost.operands if o.sparse]
     if not sparse:

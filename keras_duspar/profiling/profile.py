@@ -82,14 +82,14 @@ class Profiler:
                 one = keras.tree.map_structure(lambda x: x[:1], first)
                 self.model(one)
             self._counter = probe.Counter(self.model)
-        taps = self._counter.taps
-        tallies = {tap.name: Tally() for tap in taps}
+        tallies = {tap.name: Tally() for tap in self._counter.taps}
         progress = keras.utils.Progbar(None, verbose=verbose, unit_name="batch")
         for calls in self._counter.run(itertools.chain([first], batches)):
             for name, notes in calls.items():
                 for note in notes:
                     tallies[name].add(note)
             progress.add(1)
+        taps = sorted(self._counter.taps, key=lambda tap: tap.position)
         return _summarise(self.model, taps, tallies, self.steps_per_second)
 
 
@@ -151,11 +151,12 @@ class Tally:
         """Adds the note of one call."""
         valid = np.asarray(note["valid"], bool)
         valid = valid.reshape(valid.shape[0], -1)
-        batch, length_in = note["length_in"].shape
         self.calls += 1
         self.valid += int(valid.sum())
-        self.lengths[valid.shape[1]] += batch
-        self.pairs.add((length_in, note["length_out"].shape[1]))
+        self.lengths[valid.shape[1]] += len(valid)
+        if "length_in" in note:
+            lengths = (note["length_in"], note["length_out"])
+            self.pairs.add(tuple(array.shape[1] for array in lengths))
         if "counts" not in note:
             return
         counts = np.asarray(note["counts"], "int64") * valid[:, :, None]
@@ -196,15 +197,17 @@ def _grow(array, shape):
 
 
 def _nominal_lengths(taps, ran):
-    """Lengths behind a pooling layer, with the remainder not dropped.
+    """Lengths behind layers that shorten a sequence, ends not dropped.
 
     Of 62 frames a pool of 4 makes 15, yet the layers behind it run 62.5 / 4
     times a second, as a stream does not end.
     """
     nominal = {}
     for tap in taps:
-        if tap.stride > 1 and tap.name in ran:
-            for length_in, length_out in ran[tap.name].pairs:
+        if tap.name not in ran:
+            continue
+        for length_in, length_out in ran[tap.name].pairs:
+            if length_out != length_in:
                 length = nominal.get(length_in, length_in)
                 nominal[length_out] = length / tap.stride
     return nominal

@@ -274,6 +274,56 @@ def test_keras_pooling(pooling, rng):
     assert profile.layers[2].dense_macs == 12.5 * 2 * 4 * 3
 
 
+def test_convolution_without_padding_keeps_the_rate(rng):
+    x = rng.normal(size=(2, 11, 4)).astype("float32")
+    model = keras.Sequential(
+        [
+            keras_duspar.SpaR(4, return_sequences=True),
+            keras.layers.Conv1D(3, 5),
+            keras_duspar.SpaR(2),
+            keras.layers.Dense(7),
+        ]
+    )
+    profile = keras_duspar.profile(model, x, 100)
+    rates = [layer.steps_per_second for layer in profile.layers]
+    assert rates[:3] == [100, 100, 100]
+    assert rates[3] == pytest.approx(100 / 11)  # once a sequence
+
+
+def test_embedding_and_a_layer_behind_the_last_step(rng):
+    tokens = rng.integers(0, 9, (2, 8))
+    model = keras.Sequential(
+        [
+            keras.layers.Embedding(9, 4),
+            keras_duspar.SpaR(4),
+            keras.layers.Dense(7),
+        ]
+    )
+    profile = keras_duspar.profile(model, tokens, 80)
+    rates = [layer.steps_per_second for layer in profile.layers]
+    assert rates == [80, 80, 10]
+    assert [layer.dense_macs for layer in profile.layers] == [0, 80 * 32, 280]
+
+
+def test_layers_come_in_the_order_of_their_calls(rng):
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.second = keras.layers.Dense(2, name="same")
+            self.first = keras_duspar.SpaR(
+                4, return_sequences=True, name="same"
+            )
+
+        def call(self, inputs):
+            return self.second(self.first(inputs))
+
+    profile = keras_duspar.profile(
+        Model(), rng.normal(size=(2, 5, 3)).astype("float32")
+    )
+    assert [layer.kind for layer in profile.layers] == ["SpaR", "Dense"]
+    assert len({layer.name for layer in profile.layers}) == 2
+
+
 def test_masked_steps_of_dense_layers(rng):
     x = rng.normal(size=(2, 6, 4)).astype("float32")
     x[0, 2:] = 0
