@@ -50,6 +50,14 @@ def weights_of(layer):
     return found
 
 
+def masked_model(name, features, units):
+    """A model whose second input is the mask."""
+    x = keras.Input((None, features))
+    mask = keras.Input((None,), dtype="bool")
+    y = LAYERS[name](units, name="recurrent")(x, mask=mask)
+    return keras.Model([x, mask], y)
+
+
 def gradients(function, variables):
     """Gradients of a scalar function of no arguments, on any backend."""
     backend = keras.backend.backend()

@@ -11,7 +11,7 @@ def to_dataset(batches, first_step=0, last_step=None, parallel_calls=None):
     The order of the batches is fixed however many are made at a time.
 
     Args:
-        batches: A `batches.Batches`.
+        batches: A `steps.Batches`.
         first_step: Integer, the step to begin at, counted from the start of
             the first epoch: a run that goes on passes the number of steps
             that it has done. Default: 0.

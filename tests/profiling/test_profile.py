@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import keras_duspar
 from tests import reference
 from tests.helpers import CELLS
-from tests.helpers import LAYERS
 from tests.helpers import NAMES
 from tests.helpers import assert_close
+from tests.helpers import masked_model
 from tests.helpers import randomize
 from tests.helpers import weights_of
 
@@ -98,14 +98,6 @@ def test_counts_every_product(name, data):
         assert profile.dense_macs == gates * units * (features + units)
     else:
         assert profile.dense_macs == dense * units * features
-
-
-def masked_model(name, features, units):
-    """A model whose second input is the mask."""
-    x = keras.Input((None, features))
-    mask = keras.Input((None,), dtype="bool")
-    y = LAYERS[name](units, name="recurrent")(x, mask=mask)
-    return keras.Model([x, mask], y)
 
 
 @pytest.fixture
@@ -478,82 +470,3 @@ def test_callback(rng):
     assert history["occupancy"][-1] == pytest.approx(final.occupancy)
     assert history["effective_macs"][-1] == pytest.approx(final.effective_macs)
     assert len(set(history["occupancy/duspar"])) > 1
-
-
-# Bad input
-
-
-def test_no_data():
-    model = keras.Sequential([keras.Input((None, 3)), keras_duspar.SpaR(4)])
-    with pytest.raises(ValueError, match="`data` must be an array"):
-        keras_duspar.profile(model, None)
-    with pytest.raises(ValueError, match="`data` must be at least one batch"):
-        keras_duspar.profile(model, [])
-    with pytest.raises(ValueError, match="`data` must be an array"):
-        keras_duspar.profile(model, 3)
-
-
-def test_bad_data(rng):
-    model = keras.Sequential([keras.Input((None, 3)), keras_duspar.SpaR(4)])
-    x = np.zeros((1, 5, 3), "float32")
-    x[0, 1] = np.nan
-    with pytest.raises(ValueError, match="`data` must be finite"):
-        keras_duspar.profile(model, x)
-
-
-def test_all_masked():
-    model = masked_model("duspar", 3, 4)
-    x = np.ones((1, 5, 3), "float32")
-    with pytest.raises(ValueError, match="`data` must have at least one time"):
-        keras_duspar.profile(model, [x, np.zeros((1, 5), bool)])
-
-
-def test_no_recurrent_layer():
-    model = keras.Sequential([keras.Input((5, 3)), keras.layers.Dense(2)])
-    with pytest.raises(ValueError, match="`model` must have a recurrent"):
-        keras_duspar.profile(model, np.zeros((1, 5, 3), "float32"))
-
-
-@pytest.mark.parametrize("rate", [0, -1, "x", float("nan")])
-def test_bad_rate(rate):
-    model = keras.Sequential([keras.Input((5, 3)), keras_duspar.SpaR(2)])
-    with pytest.raises(ValueError, match="`steps_per_second` must be"):
-        keras_duspar.profile(model, np.zeros((1, 5, 3), "float32"), rate)
-
-
-def test_bad_model():
-    with pytest.raises(ValueError, match="`model` must be a Keras model"):
-        keras_duspar.profile("model", np.zeros((1, 5, 3), "float32"))
-
-
-def test_unknown_cell(rng):
-    class Cell(keras.layers.Layer):
-        state_size = output_size = 3
-
-        def call(self, inputs, states):
-            return inputs, states
-
-    model = keras.Sequential([keras.layers.RNN(Cell())])
-    with pytest.raises(ValueError, match="cost is not known"):
-        keras_duspar.profile(model, np.zeros((1, 5, 3), "float32"))
-
-
-def test_uncounted_weights_are_named(rng):
-    class Matrix(keras.layers.Layer):
-        def build(self, shape):
-            self.kernel = self.add_weight(shape=(shape[-1], 2))
-
-        def call(self, inputs):
-            return keras.ops.matmul(inputs, self.kernel)
-
-    model = keras.Sequential(
-        [
-            keras.Input((5, 3)),
-            keras_duspar.SpaR(2, return_sequences=True),
-            Matrix(name="matrix"),
-        ]
-    )
-    with pytest.warns(
-        UserWarning, match="not counted: .'matrix'.*register_cost"
-    ):
-        keras_duspar.profile(model, np.zeros((1, 5, 3), "float32"))
