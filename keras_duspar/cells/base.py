@@ -143,6 +143,7 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
 
     def call(self, inputs, states, training=False):
         checks.float_dtype("inputs", inputs.dtype)
+        self.check_features("inputs", inputs)
         states = list(states) if keras.tree.is_nested(states) else [states]
         self.check_states("states", states)
         output, new_states, _ = self.step(inputs, states, training)
@@ -178,6 +179,18 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
             ops.zeros((batch_size, int(size)), dtype=self.compute_dtype)
             for size in self.state_size
         ]
+
+    def check_features(self, argument, inputs):
+        """Raises unless `inputs` are as wide as those the cell was built for.
+
+        A single feature would be broadcast against the states, unnoticed.
+        """
+        if inputs.shape[-1] not in (None, self.input_dim):
+            raise ValueError(
+                f"`{argument}` of {type(self).__name__} must have "
+                f"{self.input_dim} features, for which it was built. Received "
+                f"shape: {tuple(inputs.shape)}."
+            )
 
     def check_states(self, argument, states):
         """Raises unless `states` are as many and as wide as they must be."""

@@ -144,6 +144,7 @@ class RecurrentLayer(keras.layers.RNN):
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
         checks.float_dtype("sequences", sequences.dtype)
+        self.cell.check_features("sequences", sequences)
         if sequences.shape[1] == 0:
             raise ValueError(
                 f"`sequences` of {type(self).__name__} must have at least one "

@@ -38,7 +38,7 @@ def list_batches(model, data, batch_size):
 def _iterate(data):
     if isinstance(data, keras.utils.PyDataset):
         return (data[i] for i in range(len(data)))
-    if not hasattr(data, "__iter__"):
+    if isinstance(data, str) or not hasattr(data, "__iter__"):
         raise checks.bad_value(
             "data", "an array or an iterable of batches", data
         )
@@ -58,6 +58,10 @@ def _checked(batch):
     """A batch as NumPy arrays; NaN would count as a non-zero."""
 
     def check(array):
+        if not hasattr(array, "shape") or len(array.shape) == 0:
+            raise checks.bad_value(
+                "data", "made of arrays, a batch each", array
+            )
         array = keras.ops.convert_to_numpy(array)
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(

@@ -244,6 +244,20 @@ def test_bad_sequences(name, x):
 
 
 @EVERY_LAYER
+@pytest.mark.parametrize("features", [1, FEATURES + 1])
+def test_features_other_than_built_for(name, x, features):
+    """One feature would be broadcast against the states, unnoticed."""
+    layer = make(name, x)
+    other = np.ones((BATCH, STEPS, features), "float32")
+    message = f"`sequences` of .* must have {FEATURES} features"
+    with pytest.raises(ValueError, match=message):
+        layer(other)
+    states = layer.get_initial_state(BATCH)
+    with pytest.raises(ValueError, match="`inputs` of .* must have"):
+        layer.cell(ops.convert_to_tensor(other[:, 0]), states)
+
+
+@EVERY_LAYER
 def test_bad_initial_state(name, x, rng):
     layer = make(name, x)
     states = random_states(name, rng)

@@ -14,8 +14,11 @@ def test_no_data():
         keras_duspar.profile(model, None)
     with pytest.raises(ValueError, match="`data` must be at least one batch"):
         keras_duspar.profile(model, [])
-    with pytest.raises(ValueError, match="`data` must be an array"):
-        keras_duspar.profile(model, 3)
+    for wrong in (3, "data.npy"):
+        with pytest.raises(ValueError, match="`data` must be an array"):
+            keras_duspar.profile(model, wrong)
+    with pytest.raises(ValueError, match="`data` must be made of arrays"):
+        keras_duspar.profile(model, [1.0, 2.0])
 
 
 def test_bad_data(rng):
