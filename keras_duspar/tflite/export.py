@@ -1,0 +1,222 @@
+"""Traces a model in TensorFlow and makes the bytes of a `.tflite` file."""
+
+import contextlib
+import tempfile
+
+import keras
+import tensorflow as tf
+from flatbuffers import flexbuffers
+
+import keras_duspar
+from keras_duspar import checks
+from keras_duspar.profiling import probe
+from keras_duspar.profiling.profile import dense_profile
+from keras_duspar.tflite import description
+from keras_duspar.tflite import flatbuffer
+from keras_duspar.tflite import writing
+from keras_duspar.tflite.converter import recurrent_layers
+from keras_duspar.tflite.tracing import Tracer
+
+COUNTS = "counts"  # the output that holds the counters
+
+
+def export(model, streaming, ops, weights, frames, labels, task, **options):
+    """The bytes of a `.tflite` file.
+
+    Args:
+        model: The model, checked by `converter.load_model()`.
+        streaming: As in `convert()`.
+        ops: As in `convert()`.
+        weights: As in `convert()`.
+        frames: As in `convert()`.
+        labels: As in `convert()`.
+        task: As in `convert()`.
+        **options: The other options of `convert()`.
+    """
+    model = in_float32(model)
+    tracer = Tracer(model, ops, weights, options["count"])
+    names = output_names(model, options["output_names"])
+    check_labels(labels, model)
+    build = _streaming_function if streaming else _whole_function
+    function, specs, details = build(model, tracer, names, frames)
+    data = _convert(function, specs, model, "step" if streaming else "predict")
+    _verify(flatbuffer.File(data), tracer)
+    counters = [
+        [layer, counter]
+        for layer, found in tracer.counts.items()
+        for counter in found
+    ]
+    about = {
+        "version": keras_duspar.__version__,
+        "task": task or model.name,
+        "labels": labels,
+        **_rates(model),
+        "streaming": streaming,
+        "ops": "sparse" if tracer.operators else "builtin",
+        "weights": weights,
+        "frames": frames,
+        **details,
+        "counters": counters,
+        "layers": _layers(model),
+    }
+    return writing.add_metadata(
+        data, description.NAME, description.encode(about)
+    )
+
+
+def in_float32(model):
+    """The model, or a copy that computes in float32 if it does not."""
+    layers = list(_all_layers(model))
+    if all(layer.compute_dtype == "float32" for layer in layers):
+        return model
+    copy = keras.models.clone_model(model)
+    copy.set_weights(model.get_weights())
+    for layer in _all_layers(copy):
+        layer.dtype_policy = "float32"
+    return copy
+
+
+def _all_layers(layer):
+    yield layer
+    for child in probe.child_layers(layer):
+        yield from _all_layers(child)
+
+
+def output_names(model, names):
+    """Names of the outputs in the signature, given ones or the model's."""
+    own = [name.replace("/", "_") for name in model.output_names]
+    if names is None:
+        return own
+    if len(names) != len(own) or len(set(names)) != len(names):
+        raise checks.bad_value(
+            "output_names", f"{len(own)} different names", names
+        )
+    return names
+
+
+def check_labels(labels, model):
+    """Raises if the labels are not as many as the classes of the model.
+
+    CTC has one more class than labels, the blank.
+    """
+    widths = [x.shape[-1] for x in model.outputs]
+    fits = labels is None or any(
+        width in (len(labels), len(labels) + 1) for width in widths
+    )
+    if not fits:
+        raise ValueError(
+            "`labels` must be as many as the model has classes. Received "
+            f"{len(labels)} labels for outputs of width {widths}."
+        )
+
+
+def _whole_function(model, tracer, names, frames):
+    """The function of a file that takes whole utterances."""
+    specs = [
+        tf.TensorSpec(x.shape, x.dtype, name=x.name.replace("/", "_"))
+        for x in model.inputs
+    ]
+
+    def predict(*inputs):
+        inputs = keras.tree.pack_sequence_as(model.input, list(inputs))
+        with tracer.replaced_loops():
+            outputs = model(inputs, training=False)
+        return _named(names, keras.tree.flatten(outputs), tracer)
+
+    outputs = [{"name": name, "kind": "whole"} for name in names]
+    return predict, specs, {"delay": 0, "outputs": outputs, "states": []}
+
+
+def _named(names, outputs, tracer):
+    """The outputs by name, with the counters if there are any."""
+    named = dict(zip(names, outputs))
+    counts = [c for found in tracer.counts.values() for c in found.values()]
+    if counts:
+        named[COUNTS] = tf.stack(counts)
+    return named
+
+
+def _convert(function, specs, model, signature):
+    """The bytes of a file with one signature."""
+    module = tf.Module()
+    # The converter makes constants of the variables that it finds here.
+    module.variables_ = [variable.value for variable in model.variables]
+    module.function = tf.function(
+        function, input_signature=specs, autograph=False
+    )
+    with tempfile.TemporaryDirectory() as folder, _quiet_logger():
+        tf.saved_model.save(
+            module, folder, signatures={signature: module.function}
+        )
+        converter = tf.lite.TFLiteConverter.from_saved_model(
+            folder, signature_keys=[signature]
+        )
+        converter.allow_custom_ops = True
+        try:
+            return converter.convert()
+        except Exception as e:
+            raise ValueError(
+                f"`model` {model.name!r} cannot be converted: TensorFlow's "
+                f"converter says: {e}"
+            ) from e
+
+
+@contextlib.contextmanager
+def _quiet_logger():
+    """Leaves out TensorFlow's notes about temporary files."""
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel("ERROR")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _verify(file, tracer):
+    """Raises unless the file has the sparse operators that were traced.
+
+    Every other custom operator, also one of TensorFlow's own, would need a
+    runtime that has it.
+    """
+    found = []
+    for operator, tensors in file.custom_operators():
+        states = 1 + sum(not tensors[i].constant for i in operator.inputs[1:])
+        if not all(tensors[i].constant for i in operator.inputs[states:]):
+            raise ValueError(
+                f"`model` could not be converted: the weights of operator "
+                f"{operator.custom} are not constant."
+            )
+        options = flexbuffers.Loads(operator.options)
+        found.append((operator.custom, options.get("layer")))
+    expected = sorted(tracer.operators)
+    if sorted(found, key=str) != sorted(expected, key=str):
+        raise ValueError(
+            "`model` could not be converted: expected the operators "
+            f"{expected}, which are not built in. Received: {found}. A "
+            "runtime could not run this file."
+        )
+
+
+def _rates(model):
+    """Samples a second and from one frame to the next, if known."""
+    for layer in _all_layers(model):
+        rate = getattr(layer, "sample_rate", None)
+        hop = getattr(layer, "hop_length", None)
+        if rate and hop:
+            return {"sample_rate": rate, "hop": hop}
+    return {"sample_rate": None, "hop": None}
+
+
+def _layers(model):
+    """What the layers cost, for the runner's profile."""
+    if not recurrent_layers(model):
+        return []
+    seconds = _rates(model)["sample_rate"] or 64
+    shapes = [
+        (1, *((seconds if size is None else size) for size in x.shape[1:]))
+        for x in model.inputs
+    ]
+    shapes = keras.tree.pack_sequence_as(model.input, shapes)
+    profile = dense_profile(model, shapes)
+    return [description.describe_layer(layer) for layer in profile.layers]
