@@ -13,7 +13,7 @@ from tensorflow.lite.python import schema_py_generated as schema
 class _Builder(flatbuffers.Builder):
     """Keeps the data of tensors aligned, as the converter has it."""
 
-    def StartVector(self, size, count, alignment):  # noqa: N802
+    def StartVector(self, size, count, alignment):
         alignment = 16 if size == 1 else alignment
         return super().StartVector(size, count, alignment)
 
