@@ -6,10 +6,12 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup demo test bench lint docs clean
+.PHONY: help setup native fuzz demo test bench lint docs clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
+	@echo "make native  the C library, in build/native"
+	@echo "make fuzz    hostile input to it for FUZZ_SECONDS (needs clang)"
 	@echo "make demo    the paper's three models, their cost beside GRU's"
 	@echo "make test    all tests, on $(BACKENDS)"
 	@echo "make bench   measurements against peers (slow)"
@@ -23,6 +25,11 @@ $(VENV)/.installed: pyproject.toml
 	$(PY) -m pip install --quiet --upgrade pip
 	$(PY) -m pip install --quiet --editable ".[dev]"
 	touch $@
+
+CMAKE ?= cmake
+native:
+	$(CMAKE) -S tflite -B build/native
+	$(CMAKE) --build build/native
 
 demo: setup
 	$(PY) recipes/paper_table.py
