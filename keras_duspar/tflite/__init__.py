@@ -1,5 +1,8 @@
 """Models on devices: conversion to TFLite, and a runner of the files."""
 
 from keras_duspar.tflite.converter import convert
+from keras_duspar.tflite.runner import Runner
+from keras_duspar.tflite.runner import load
+from keras_duspar.tflite.runtime import delegate_path
 from keras_duspar.tflite.sparse_ops import SparseOp
 from keras_duspar.tflite.sparse_ops import register_sparse_op

@@ -11,13 +11,12 @@ import keras_duspar
 from keras_duspar import checks
 from keras_duspar.profiling import probe
 from keras_duspar.profiling.profile import dense_profile
+from keras_duspar.tflite import counting
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite import writing
 from keras_duspar.tflite.converter import recurrent_layers
 from keras_duspar.tflite.tracing import Tracer
-
-COUNTS = "counts"  # the output that holds the counters
 
 
 def export(model, streaming, ops, weights, frames, labels, task, **options):
@@ -132,7 +131,7 @@ def _named(names, outputs, tracer):
     named = dict(zip(names, outputs))
     counts = [c for found in tracer.counts.values() for c in found.values()]
     if counts:
-        named[COUNTS] = tf.stack(counts)
+        named[counting.OUTPUT] = tf.stack(counts)
     return named
 
 

@@ -6,13 +6,13 @@ reader of their own, and a runner should need no more than a runtime.
 """
 
 import functools
+import pathlib
 import struct
 from dataclasses import dataclass
 
 import numpy as np
 
 CUSTOM = 32  # the code of every operator that is not built in
-_OLD_CODES = 127  # codes from here on are in a field of their own
 
 _TYPES = {
     0: "float32",
@@ -108,6 +108,24 @@ class Signature:
     outputs: dict
 
 
+def read(path):
+    """Reads and parses a `.tflite` file.
+
+    Args:
+        path: String or `pathlib.Path`.
+
+    Returns:
+        A `File`.
+    """
+    path = pathlib.Path(path)
+    if not path.is_file():
+        raise ValueError(
+            f"`path` must be a .tflite file. Received: path={str(path)!r}, "
+            "where there is no file."
+        )
+    return File(path.read_bytes(), repr(str(path)))
+
+
 class File:
     """A parsed `.tflite` file.
 
@@ -116,9 +134,9 @@ class File:
         name: String, what error messages call it.
 
     Attributes:
-        tensors: List of `Tensor` of the main graph.
         graphs: List of lists of `Operator`, the main graph first.
-        signatures: List of `Signature`.
+        tensors: List of lists of `Tensor`, for every graph.
+        signatures: List of `Signature`, at least one.
         metadata: Dictionary of name to bytes.
     """
 
@@ -142,8 +160,7 @@ class File:
         self._buffers = model.tables(4)
         codes = [_code(table) for table in model.tables(1)]
         graphs = model.tables(2)
-        self.tensors = [self._tensor(t) for t in graphs[0].tables(0)]
-        self.graph_tensors = [
+        self.tensors = [
             [self._tensor(t) for t in graph.tables(0)] for graph in graphs
         ]
         self.graphs = [
@@ -151,6 +168,8 @@ class File:
             for graph in graphs
         ]
         self.signatures = [_signature(table) for table in model.tables(7)]
+        if not self.signatures:
+            self.signatures = [self._unnamed_signature(graphs[0])]
         self.metadata = {
             table.text(0): self._buffer(table.number(1)).tobytes()
             for table in model.tables(6)
@@ -170,6 +189,15 @@ class File:
             len(self._buffer(table.number(2))) > 0,
         )
 
+    def _unnamed_signature(self, graph):
+        """That of a file without signatures, by the names of the tensors."""
+
+        def names(number):
+            indices = graph.array(number, "<i4").tolist()
+            return {self.tensors[0][i].name: i for i in indices}
+
+        return Signature("", names(1), names(2))
+
     @property
     def operators(self):
         """All operators of all graphs."""
@@ -179,16 +207,15 @@ class File:
         """Pairs of a custom operator and the tensors of its graph."""
         return [
             (operator, tensors)
-            for graph, tensors in zip(self.graphs, self.graph_tensors)
+            for graph, tensors in zip(self.graphs, self.tensors)
             for operator in graph
             if operator.code == CUSTOM
         ]
 
 
 def _code(table):
-    old = table.number(0, "<b")
-    code = table.number(3, "<i") if old >= _OLD_CODES else old
-    return max(code, old, table.number(3, "<i")), table.text(1)
+    # Codes that do not fit into the old field are in the new one.
+    return max(table.number(0, "<b"), table.number(3, "<i")), table.text(1)
 
 
 def _operator(table, codes):
