@@ -87,10 +87,11 @@ def convert(
     from keras_duspar.tflite import writing  # noqa: PLC0415
 
     path = writing.check_writable(path)
+    model = check_model(model)
     if keras.backend.backend() != "tensorflow":
-        from keras_duspar.tflite import subprocess_  # noqa: PLC0415
+        from keras_duspar.tflite import other_backend  # noqa: PLC0415
 
-        return subprocess_.convert(model, path, options)
+        return other_backend.convert(model, path, options)
     from keras_duspar.tflite import export  # noqa: PLC0415
 
     model = load_model(model)
@@ -136,25 +137,18 @@ def check_options(streaming, ops, weights, frames, labels, **others):
     }
 
 
-def load_model(model):
-    """A model that can be converted: loaded if a path is given, and checked."""
+def check_model(model):
+    """Returns `model` if it is a built model or the path of a file."""
+    expected = "a Keras model or the path of a .keras file"
     if isinstance(model, (str, pathlib.Path)):
         path = pathlib.Path(model)
         if path.suffix != ".keras" or not path.is_file():
-            raise checks.bad_value(
-                "model", "a Keras model or the path of a .keras file", model
-            )
-        try:
-            model = keras.models.load_model(path, compile=False)
-        except Exception as e:
-            raise ValueError(
-                f"`model` must be a .keras file that can be loaded. Received: "
-                f"{str(path)!r}. {e}"
-            ) from e
+            raise checks.bad_value("model", expected, model)
+        return path
     if not isinstance(model, keras.Model):
         raise checks.bad_value(
             "model",
-            "a Keras model or the path of a .keras file",
+            expected,
             model,
             "Put a layer into `keras.Sequential([keras.Input(...), layer])`.",
         )
@@ -165,6 +159,20 @@ def load_model(model):
             "without known inputs. Call it on a `keras.Input` and make a "
             "`keras.Model` of the two."
         )
+    return model
+
+
+def load_model(model):
+    """A model that can be converted: loaded if a path is given."""
+    if isinstance(model, pathlib.Path):
+        try:
+            model = keras.models.load_model(model, compile=False)
+        except Exception as e:
+            raise ValueError(
+                "`model` must be a .keras file that can be loaded. Received: "
+                f"{str(model)!r}. {e}"
+            ) from e
+        model = check_model(model)
     for tap in recurrent_layers(model):
         if tap.layer.stateful:
             raise ValueError(

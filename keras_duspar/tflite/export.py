@@ -11,6 +11,8 @@ import keras_duspar
 from keras_duspar import checks
 from keras_duspar.profiling import probe
 from keras_duspar.profiling.profile import dense_profile
+from keras_duspar.streaming import Recurrent
+from keras_duspar.streaming import Stream
 from keras_duspar.tflite import counting
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
@@ -124,6 +126,65 @@ def _whole_function(model, tracer, names, frames):
 
     outputs = [{"name": name, "kind": "whole"} for name in names]
     return predict, specs, {"delay": 0, "outputs": outputs, "states": []}
+
+
+def _streaming_function(model, tracer, names, frames):
+    """The function of a file that takes chunks of a stream."""
+    stream = Stream(model, frames, rules={keras.layers.RNN: AnySteps})
+    sizes = (1, stream.samples, *model.inputs[0].shape[2:])
+    name = model.inputs[0].name.replace("/", "_")
+    specs = [tf.TensorSpec(sizes, "float32", name=name)]
+    specs += [
+        tf.TensorSpec(
+            [1 if size is None else size for size in state.shape],
+            state.dtype,
+            name=name,
+        )
+        for name, state in stream.states.items()
+    ]
+
+    def step(chunk, *states):
+        with tracer.replaced_loops():
+            outputs, new = stream.step(chunk, dict(zip(stream.states, states)))
+        return _named(names, keras.tree.flatten(outputs), tracer) | new
+
+    outputs = [
+        {"name": name, "kind": signal.kind, "delay": signal.delay}
+        for name, signal in zip(names, stream.signals)
+    ]
+    details = {
+        "delay": stream.delay,
+        "outputs": outputs,
+        "states": list(stream.states),
+    }
+    return step, specs, details
+
+
+class AnySteps(Recurrent):
+    """Runs over any number of steps, also none, without a condition.
+
+    The loops that are traced allow it, and a condition would hide their
+    counters.
+    """
+
+    def step(self, states, sequences):
+        names = [name for name in states if name != "output"]
+        values = [states[name] for name in names]
+        _, outputs, values = self.layer.inner_loop(
+            sequences,
+            keras.tree.pack_sequence_as(self.structure, values),
+            mask=None,
+        )
+        new = dict(zip(names, keras.tree.flatten(values)))
+        output = outputs
+        if "output" in states:
+            # Without any step, the last output stays.
+            kept = states["output"][:, None]
+            output = tf.concat([kept, outputs], axis=1)[:, -1]
+            new["output"] = output
+        if self.layer.return_state:
+            return [output, *values], new
+        return output, new
 
 
 def _named(names, outputs, tracer):

@@ -167,7 +167,10 @@ class Runner:
             An array, or a dictionary of arrays if there are several outputs,
             with a batch axis if the input has one.
         """
-        inputs, single = self._check_inputs(inputs, self.inputs)
+        expected = self.inputs
+        if self.streaming:  # as long and as many as one likes
+            expected = {n: (-1, -1, *s[2:]) for n, s in expected.items()}
+        inputs, single = self._check_inputs(inputs, expected)
         if self.streaming:
             outputs = self._stream(next(iter(inputs.values())))
         else:

@@ -100,7 +100,10 @@ class Tracer:
             mapping = list(zip(variables, [*kernels, *biases]))
             with keras.StatelessScope(state_mapping=mapping):
                 outputs, states, _ = _loop(cell, sequences, list(states))
-            return [outputs, *states]
+            # The converter reads the operator's shapes from here.
+            shapes = [(*sequences.shape[:2], cell.units)]
+            shapes += [old.shape for old in states_]
+            return list(map(tf.ensure_shape, [outputs, *states], shapes))
 
         states_ = list(states)
         function = tf.function(
@@ -115,11 +118,6 @@ class Tracer:
         outputs, *new = function(
             sequences, *states_, *[tf.constant(c) for c in constants]
         )
-        outputs = tf.ensure_shape(outputs, (*sequences.shape[:2], cell.units))
-        new = [
-            tf.ensure_shape(state, old.shape)
-            for state, old in zip(new, states_)
-        ]
         self.operators.append((op.name, tap.name))
         return outputs, new
 
@@ -237,7 +235,10 @@ def _loop(
 
 def _while(step, sequences, states, units):
     """The loop itself, time first while it runs."""
-    shape = tf.shape(sequences)
+    batch, length = (
+        dynamic if static is None else static
+        for static, dynamic in zip(sequences.shape, tf.shape(sequences)[:2])
+    )
     by_time = tf.transpose(sequences, [1, 0, 2])
 
     def body(t, outputs, states):
@@ -249,15 +250,20 @@ def _while(step, sequences, states, units):
         )
         return t + 1, outputs, list(states)
 
+    # Where there may be no step at all, the operator that writes one needs
+    # room for it.
+    room = length if isinstance(length, int) else tf.maximum(length, 1)
     variables = (
         tf.constant(0),
-        tf.zeros((shape[1], shape[0], units), sequences.dtype),
+        tf.zeros((room, batch, units), sequences.dtype),
         list(states),
     )
-    shapes = tf.nest.map_structure(lambda x: x.shape, variables)
-    shapes = (shapes[0], tf.TensorShape((None, None, units)), shapes[2])
     _, outputs, states = tf.while_loop(
-        lambda t, *_: t < shape[1], body, variables, shape_invariants=shapes
+        lambda t, *_: t < length,
+        body,
+        variables,
+        shape_invariants=tf.nest.map_structure(lambda x: x.shape, variables),
     )
-    outputs = tf.transpose(outputs, [1, 0, 2])
-    return tf.ensure_shape(outputs, (*sequences.shape[:2], units)), states
+    outputs = tf.transpose(outputs[:length], [1, 0, 2])
+    outputs.set_shape((*sequences.shape[:2], units))
+    return outputs, states

@@ -1,0 +1,10 @@
+"""Measures .tflite files: `python tflite/benchmark.py --help`."""
+
+import os
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+from keras_duspar.tflite import command
+
+if __name__ == "__main__":
+    command.main("benchmark")
