@@ -235,9 +235,10 @@ def _loop(
 
 def _while(step, sequences, states, units):
     """The loop itself, time first while it runs."""
+    sizes = tf.unstack(tf.shape(sequences))
     batch, length = (
-        dynamic if static is None else static
-        for static, dynamic in zip(sequences.shape, tf.shape(sequences)[:2])
+        sizes[i] if sequences.shape[i] is None else sequences.shape[i]
+        for i in (0, 1)
     )
     by_time = tf.transpose(sequences, [1, 0, 2])
 
