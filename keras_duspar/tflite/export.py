@@ -40,7 +40,8 @@ def export(model, streaming, ops, weights, frames, labels, task, **options):
     check_labels(labels, model)
     build = _streaming_function if streaming else _whole_function
     function, specs, details = build(model, tracer, names, frames)
-    data = _convert(function, specs, model, "step" if streaming else "predict")
+    signature = "step" if streaming else "predict"
+    data, renamed = _convert(function, specs, model, signature)
     _verify(flatbuffer.File(data), tracer)
     counters = [
         [layer, counter]
@@ -60,8 +61,8 @@ def export(model, streaming, ops, weights, frames, labels, task, **options):
         "counters": counters,
         "layers": _layers(model),
     }
-    return writing.add_metadata(
-        data, description.NAME, description.encode(about)
+    return writing.finish(
+        data, renamed, {description.NAME: description.encode(about)}
     )
 
 
@@ -85,7 +86,10 @@ def _all_layers(layer):
 
 def output_names(model, names):
     """Names of the outputs in the signature, given ones or the model's."""
-    own = [name.replace("/", "_") for name in model.output_names]
+    own = getattr(model, "output_names", None)
+    if own is None:  # a sequential model
+        own = [model.layers[-1].name]
+    own = [name.replace("/", "_") for name in own]
     if names is None:
         return own
     if len(names) != len(own) or len(set(names)) != len(names):
@@ -119,13 +123,20 @@ def _whole_function(model, tracer, names, frames):
     ]
 
     def predict(*inputs):
-        inputs = keras.tree.pack_sequence_as(model.input, list(inputs))
+        inputs = _pack_inputs(model, list(inputs))
         with tracer.replaced_loops():
             outputs = model(inputs, training=False)
         return _named(names, keras.tree.flatten(outputs), tracer)
 
     outputs = [{"name": name, "kind": "whole"} for name in names]
     return predict, specs, {"delay": 0, "outputs": outputs, "states": []}
+
+
+def _pack_inputs(model, inputs):
+    """A list of inputs in the structure in which the model takes them."""
+    if isinstance(model, keras.Sequential):
+        return inputs[0]
+    return keras.tree.pack_sequence_as(model.input, inputs)
 
 
 def _streaming_function(model, tracer, names, frames):
@@ -197,12 +208,34 @@ def _named(names, outputs, tracer):
 
 
 def _convert(function, specs, model, signature):
-    """The bytes of a file with one signature."""
+    """The bytes of a file with one signature, and the names to be put in."""
+    values = [
+        (variable, keras.ops.convert_to_numpy(variable))
+        for variable in model.variables
+    ]
+
+    def with_constants(*args):
+        mapping = [(variable, tf.constant(value)) for variable, value in values]
+        with keras.StatelessScope(state_mapping=mapping):
+            return function(*args)
+
+    # Names of Keras may have letters that TensorFlow's must not.
+    renamed = {f"input_{i}": spec.name for i, spec in enumerate(specs)}
+
+    def with_plain_names(*args):
+        outputs = with_constants(*args)
+        plain = {f"output_{i}": name for i, name in enumerate(outputs)}
+        renamed.update(plain)
+        return {key: tf.identity(outputs[plain[key]]) for key in plain}
+
     module = tf.Module()
-    # The converter makes constants of the variables that it finds here.
-    module.variables_ = [variable.value for variable in model.variables]
     module.function = tf.function(
-        function, input_signature=specs, autograph=False
+        with_plain_names,
+        input_signature=[
+            tf.TensorSpec(spec.shape, spec.dtype, name=f"input_{i}")
+            for i, spec in enumerate(specs)
+        ],
+        autograph=False,
     )
     with tempfile.TemporaryDirectory() as folder, _quiet_logger():
         tf.saved_model.save(
@@ -213,7 +246,7 @@ def _convert(function, specs, model, signature):
         )
         converter.allow_custom_ops = True
         try:
-            return converter.convert()
+            return converter.convert(), renamed
         except Exception as e:
             raise ValueError(
                 f"`model` {model.name!r} cannot be converted: TensorFlow's "
@@ -277,6 +310,5 @@ def _layers(model):
         (1, *((seconds if size is None else size) for size in x.shape[1:]))
         for x in model.inputs
     ]
-    shapes = keras.tree.pack_sequence_as(model.input, shapes)
-    profile = dense_profile(model, shapes)
+    profile = dense_profile(model, _pack_inputs(model, shapes))
     return [description.describe_layer(layer) for layer in profile.layers]

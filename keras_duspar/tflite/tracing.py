@@ -38,6 +38,12 @@ class Tracer:
         self.taps = [tap for tap in probe.find_taps(model) if tap.recurrent]
         self.ops, self.weights, self.count = ops, weights, count
         self.operators, self.counts = [], {}
+        # Values are read here: a trace has none.
+        self._constants = {}
+        for tap in self.taps:
+            op = sparse_ops.sparse_op_of(tap.layer.cell)
+            if op is not None and ops == "sparse":
+                self._constants[tap.name] = op, _constants(op, weights)
 
     @contextlib.contextmanager
     def replaced_loops(self):
@@ -53,15 +59,13 @@ class Tracer:
         layer = tap.layer
 
         def inner_loop(sequences, initial_state, mask, training=False):
-            op = sparse_ops.sparse_op_of(layer.cell)
-            if op is not None and self.ops == "sparse":
+            run = self._run_loop
+            if tap.name in self._constants:
                 run = self._run_operator
-            else:
-                op, run = None, self._run_loop
             if layer.go_backwards:
                 sequences = tf.reverse(sequences, [1])
                 mask = None if mask is None else tf.reverse(mask, [1])
-            outputs, states = run(tap, op, sequences, initial_state, mask)
+            outputs, states = run(tap, sequences, initial_state, mask)
             return outputs[:, -1], outputs, states
 
         # An instance's attribute hides the method, untracked.
@@ -71,7 +75,7 @@ class Tracer:
         finally:
             del vars(layer)["inner_loop"]
 
-    def _run_operator(self, tap, op, sequences, states, mask):
+    def _run_operator(self, tap, sequences, states, mask):
         if mask is not None:
             raise ValueError(
                 f"`model` masks time steps of its layer {tap.name!r}, which a "
@@ -79,11 +83,7 @@ class Tracer:
                 '`ops="builtin"`, or without the mask.'
             )
         cell = tap.layer.cell
-        encoded = [
-            sparse_ops.encode(_value(kernel), self.weights)
-            for kernel in op.kernels
-        ]
-        scales = [scale for _, found in encoded for scale in found]
+        op, constants = self._constants[tap.name]
         variables = op.kernels + op.biases
 
         # What the operator computes; the converter puts the operator in its
@@ -113,15 +113,13 @@ class Tracer:
             ),
             autograph=False,
         )
-        constants = [kernel for kernel, _ in encoded]
-        constants += [_value(bias) for bias in op.biases] + scales
         outputs, *new = function(
             sequences, *states_, *[tf.constant(c) for c in constants]
         )
         self.operators.append((op.name, tap.name))
         return outputs, new
 
-    def _run_loop(self, tap, op, sequences, states, mask):
+    def _run_loop(self, tap, sequences, states, mask):
         outputs, states, counts = _loop(
             tap.layer.cell,
             sequences,
@@ -137,36 +135,41 @@ class Tracer:
         return outputs, states
 
 
-def _value(variable):
-    """The value of a variable, also while a function is traced."""
-    with tf.init_scope():
-        return keras.ops.convert_to_numpy(variable).astype("float32")
+def _constants(op, weights):
+    """The kernels, biases and scales of an operator, as arrays."""
+    kernels, scales = [], []
+    for kernel in op.kernels:
+        value = keras.ops.convert_to_numpy(keras.ops.cast(kernel, "float32"))
+        encoded, found = sparse_ops.encode(value, weights)
+        kernels.append(encoded)
+        scales += found
+    biases = [
+        keras.ops.convert_to_numpy(keras.ops.cast(bias, "float32"))
+        for bias in op.biases
+    ]
+    return kernels + biases + scales
 
 
 def _attributes(name, units, weights, layer):
     """What the converter reads of a function that stands for an operator."""
-    layer = layer.encode()[:255].decode(errors="ignore")
+    if len(layer) > 255:
+        raise ValueError(
+            "`model` must have layers whose names have at most 255 letters to "
+            f"be converted to sparse operators. Received: {layer!r}."
+        )
+    layer = layer.replace("\\", "\\\\")
     values = {
         "tfl_fusable_op": "b: true",
         "version": f"i: {sparse_ops.VERSION}",
         "units": f"i: {units}",
         "weights": f's: "{weights}"',
-        "layer": f's: "{_escape(layer)}"',
+        "layer": f's: "{layer}"',
     }
     attributes = (
         f'attr {{ key: "{key}" value {{ {value} }} }}'
         for key, value in values.items()
     )
     return f'name: "{name}" {" ".join(attributes)}'
-
-
-def _escape(text):
-    return "".join(
-        c
-        if c.isalnum() or c in "_-/. "
-        else "".join(f"\\{byte:03o}" for byte in c.encode())
-        for c in text
-    )
 
 
 def _loop(

@@ -18,26 +18,31 @@ class _Builder(flatbuffers.Builder):
         return super().StartVector(size, count, alignment)
 
 
-def add_metadata(data, name, content):
-    """Adds an entry of metadata to the bytes of a file.
+def finish(data, names, metadata):
+    """Gives the inputs and outputs their names, and adds metadata.
 
     Args:
-        data: The bytes of a `.tflite` file.
-        name: String, the entry's name.
-        content: Bytes.
+        data: The bytes of a `.tflite` file with one signature.
+        names: Dictionary of the names of inputs and outputs in the signature
+            to those that they get.
+        metadata: Dictionary of name to bytes.
 
     Returns:
         The bytes of the new file.
     """
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
-    buffer = schema.BufferT()
-    buffer.data = np.frombuffer(content, "u1")
-    entry = schema.MetadataT()
-    entry.name = name
-    entry.buffer = len(model.buffers)
-    model.buffers.append(buffer)
-    model.metadata = [*(model.metadata or []), entry]
-    builder = _Builder(len(data) + len(content) + 1024)
+    (signature,) = model.signatureDefs
+    for tensor in [*signature.inputs, *signature.outputs]:
+        tensor.name = names[tensor.name.decode()]
+    for name, content in metadata.items():
+        buffer = schema.BufferT()
+        buffer.data = np.frombuffer(content, "u1")
+        entry = schema.MetadataT()
+        entry.name = name
+        entry.buffer = len(model.buffers)
+        model.buffers.append(buffer)
+        model.metadata = [*(model.metadata or []), entry]
+    builder = _Builder(len(data) + 4096)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
 
