@@ -132,9 +132,7 @@ class Layer:
         if states is None:
             states = [np.zeros((batch, width)) for width in widths]
         if len(states) != len(widths):
-            raise checks.bad_value(
-                "states", f"a list of {len(widths)}", states
-            )
+            raise checks.bad_value("states", f"a list of {len(widths)}", states)
         before = [
             _array("states", state, "float32", (batch, width))
             for state, width in zip(states, widths)
@@ -142,7 +140,10 @@ class Layer:
         after = [np.empty_like(state) for state in before]
         y = np.empty((batch, steps, self.units), "float32")
         counts = interface.Counts()
-        pointers = [a.ctypes.data for a in before], [a.ctypes.data for a in after]
+        pointers = (
+            [a.ctypes.data for a in before],
+            [a.ctypes.data for a in after],
+        )
         (f0, g0), (f, g) = ((*p, None)[:2] for p in pointers)
         status = self._library.duspar_layer_run(
             self._pointer,
