@@ -1,7 +1,5 @@
 """What the tests with LiteRT's interpreter share."""
 
-import gc
-
 import numpy as np
 import pytest
 
@@ -53,5 +51,4 @@ class Runner:
 @pytest.fixture
 def runner():
     pytest.importorskip("ai_edge_litert")
-    yield Runner
-    gc.collect()
+    return Runner

@@ -6,7 +6,7 @@ Made by hand and not by the converter, so that they can also be wrong.
 import flatbuffers
 import flatbuffers.flexbuffers
 import numpy as np
-from tensorflow.lite.python import schema_py_generated as schema
+from ai_edge_litert import schema_py_generated as schema
 
 TYPES = {
     "float32": schema.TensorType.FLOAT32,

@@ -149,9 +149,12 @@ static void look(struct TfLiteDelegate* delegate) {
 }
 
 static void act(reader* r, host* h, struct TfLiteDelegate** delegate) {
-  switch (next(r) % 8) {
+  switch (next(r) % 9) {
     case 0:
       if (!h->taken && *delegate) host_apply(h, *delegate);
+      break;
+    case 8:
+      host_undo(h);
       break;
     case 1:
     case 2:

@@ -229,15 +229,21 @@ tfl_status host_invoke(host* h) {
   return h->taken ? h->kernel.invoke(&h->context, &h->delegated) : TFL_ERROR;
 }
 
-void host_free(host* h) {
+void host_undo(host* h) {
   if (h->taken) h->kernel.free(&h->context, h->delegated.user_data);
+  free(h->delegated.outputs);
+  h->delegated.outputs = NULL;
+  h->taken = 0;
+}
+
+void host_free(host* h) {
+  host_undo(h);
   for (int i = 0; i < HOST_TENSORS; ++i) {
     free(h->tensors[i].data);
     free(h->tensors[i].dims);
   }
   free(h->node.inputs);
   free(h->node.outputs);
-  free(h->delegated.outputs);
   free((void*)h->node.custom_initial_data);
   free(h->plan);
 }

@@ -41,6 +41,9 @@ tfl_status host_apply(host* h, struct TfLiteDelegate* delegate);
 tfl_status host_prepare(host* h);
 tfl_status host_invoke(host* h);
 
+/* Frees the operator, as TFLite does before it applies delegates anew. */
+void host_undo(host* h);
+
 /* Frees the operator, then everything else. */
 void host_free(host* h);
 

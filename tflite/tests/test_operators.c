@@ -271,6 +271,14 @@ static void test_resize(void) {
   CHECK(worst(floats(&h, 11), e.y, 3 * 7 * 3) < 1e-5, "after resize");
   duspar_delegate_operator(delegate, 0, &d);
   CHECK(d.steps == 2 + 21, "%llu steps", (unsigned long long)d.steps);
+  host_undo(&h); /* TFLite may put operators away and make them anew */
+  CHECK(host_apply(&h, delegate) == TFL_OK && host_prepare(&h) == TFL_OK &&
+            host_invoke(&h) == TFL_OK,
+        "%s", h.error);
+  CHECK(worst(floats(&h, 11), e.y, 3 * 7 * 3) < 1e-5, "made anew");
+  CHECK(duspar_delegate_operator_count(delegate) == 1, "a second record");
+  duspar_delegate_operator(delegate, 0, &d);
+  CHECK(d.steps == 2 + 2 * 21, "%llu steps", (unsigned long long)d.steps);
   CHECK(duspar_delegate_reset(delegate, 0) == DUSPAR_OK, "reset");
   duspar_delegate_operator(delegate, 0, &d);
   CHECK(d.steps == 0 && d.operands[0].nonzeros == 0, "after reset");
@@ -280,6 +288,46 @@ static void test_resize(void) {
   free(e.y);
   free(e.f);
   free(e.g);
+}
+
+/* Faults that LiteRT does not let through, but another host may. */
+static void test_bad_outputs(void) {
+  const host_model m = {DUSPAR_KIND_SPAR, DUSPAR_FLOAT32, 1, 2, 5, 3};
+  struct TfLiteDelegate* delegate =
+      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  for (int fault = 0; fault < 5; ++fault) {
+    host h;
+    host_init(&h, &m);
+    const int y = h.node.outputs->data[0];
+    if (fault == 0) h.node.outputs->data[1] = y;
+    if (fault == 1) h.node.outputs->data[1] = h.node.inputs->data[1];
+    if (fault == 2) h.tensors[y].allocation_type = TFL_MEMORY_MAPPED;
+    if (fault == 3) h.tensors[y].type = TFL_INT8;
+    if (fault == 4) h.node.outputs->data[0] = HOST_TENSORS;
+    CHECK(host_apply(&h, delegate) == TFL_OK, "fault %d", fault);
+    CHECK(host_prepare(&h) == TFL_ERROR, "fault %d", fault);
+    CHECK(strstr(h.error, "layer 'recurrent': `output ") != NULL, "%s",
+          h.error);
+    CHECK(host_invoke(&h) == TFL_ERROR, "fault %d", fault);
+    host_free(&h);
+  }
+  tflite_plugin_destroy_delegate(delegate);
+}
+
+/* A delegate that was destroyed while an operator holds it takes no more. */
+static void test_destroyed_delegate(void) {
+  const host_model m = {DUSPAR_KIND_SPAR, DUSPAR_FLOAT32, 1, 2, 5, 3};
+  struct TfLiteDelegate* delegate =
+      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  host first, second;
+  host_init(&first, &m);
+  host_init(&second, &m);
+  CHECK(host_apply(&first, delegate) == TFL_OK, "%s", first.error);
+  tflite_plugin_destroy_delegate(delegate);
+  CHECK(host_apply(&second, delegate) == TFL_ERROR, "taken");
+  CHECK(strstr(second.error, "was destroyed") != NULL, "%s", second.error);
+  host_free(&first);
+  host_free(&second);
 }
 
 /* Options of the delegate that it must refuse. */
@@ -305,6 +353,8 @@ static void test_delegate_options(void) {
 int main(void) {
   test_models();
   test_resize();
+  test_bad_outputs();
+  test_destroyed_delegate();
   test_delegate_options();
   printf("%s, kernel %s: %s\n", duspar_version(), duspar_kernel_name(0),
          failures ? "FAILED" : "passed");
