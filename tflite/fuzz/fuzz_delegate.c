@@ -60,7 +60,8 @@ static void break_options(reader* r, host* h) {
 static void break_model(reader* r, host* h) {
   tfl_tensor* t = &h->tensors[next_tensor(r, h)];
   const int number = (int)(t - h->tensors);
-  tfl_ints* list = next(r) % 2 ? h->node.inputs : h->node.outputs;
+  tfl_ints** slot = next(r) % 2 ? &h->node.inputs : &h->node.outputs;
+  tfl_ints* list = *slot;
   int dims[6];
   switch (next(r) % 12) {
     case 0:
@@ -94,7 +95,10 @@ static void break_model(reader* r, host* h) {
       }
       break;
     case 7:
-      if (list->size) list->size = (int)(next(r) % (unsigned)list->size);
+      if (list->size) { /* no memory behind the end, either */
+        list->size = (int)(next(r) % (unsigned)list->size);
+        *slot = realloc(list, sizeof *list + (size_t)list->size * sizeof(int));
+      }
       break;
     case 8:
       break_options(r, h);

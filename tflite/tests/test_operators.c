@@ -314,6 +314,25 @@ static void test_bad_outputs(void) {
   tflite_plugin_destroy_delegate(delegate);
 }
 
+/* After a refused resize an operator does not run with what it had. */
+static void test_refused_resize(void) {
+  const host_model m = {DUSPAR_KIND_SPAR, DUSPAR_FLOAT32, 1, 2, 5, 3};
+  struct TfLiteDelegate* delegate =
+      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  host h;
+  host_init(&h, &m);
+  CHECK(host_apply(&h, delegate) == TFL_OK && host_prepare(&h) == TFL_OK &&
+            host_invoke(&h) == TFL_OK,
+        "%s", h.error);
+  host_reshape(&h, 0, 3, (int[]){1, 2, 4}, 1);
+  CHECK(host_prepare(&h) == TFL_ERROR, "4 features with 5 rows of weights");
+  CHECK(host_invoke(&h) == TFL_ERROR, "ran");
+  host_reshape(&h, 0, 3, (int[]){1, 2, 5}, 1);
+  CHECK(host_prepare(&h) == TFL_OK && host_invoke(&h) == TFL_OK, "%s", h.error);
+  host_free(&h);
+  tflite_plugin_destroy_delegate(delegate);
+}
+
 /* A delegate that was destroyed while an operator holds it takes no more. */
 static void test_destroyed_delegate(void) {
   const host_model m = {DUSPAR_KIND_SPAR, DUSPAR_FLOAT32, 1, 2, 5, 3};
@@ -354,6 +373,7 @@ int main(void) {
   test_models();
   test_resize();
   test_bad_outputs();
+  test_refused_resize();
   test_destroyed_delegate();
   test_delegate_options();
   printf("%s, kernel %s: %s\n", duspar_version(), duspar_kernel_name(0),
