@@ -26,10 +26,24 @@ $(VENV)/.installed: pyproject.toml
 	$(PY) -m pip install --quiet --editable ".[dev]"
 	touch $@
 
-CMAKE ?= cmake
+CMAKE ?= $(or $(shell command -v cmake),$(VENV)/bin/cmake)
 native:
 	$(CMAKE) -S tflite -B build/native
 	$(CMAKE) --build build/native
+
+# New inputs go to build/fuzz/corpus; a crash leaves its input there, too.
+FUZZ_SECONDS ?= 60
+fuzz:
+	CC=clang $(CMAKE) -S tflite -B build/fuzz -DDUSPAR_FUZZ=ON \
+	  -DDUSPAR_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	$(CMAKE) --build build/fuzz
+	@set -e; for target in options delegate; do \
+	  mkdir -p build/fuzz/corpus/$$target; \
+	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) \
+	    -max_len=600 -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/corpus/crash_$$target- \
+	    build/fuzz/corpus/$$target tflite/fuzz/corpus/$$target; \
+	done
 
 demo: setup
 	$(PY) recipes/paper_table.py
@@ -55,6 +69,7 @@ bench: setup
 lint: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch]
 
 docs: setup
 	KERAS_BACKEND=jax $(PY) -m pdoc --docformat google \

@@ -14,7 +14,7 @@ VARIABLE = "KERAS_DUSPAR_LIBRARY"
 
 
 def _places():
-    """The files looked for, in the order of preference."""
+    """The files looked for."""
     # A package that is installed in editable mode has two folders: that of
     # its sources and that of what was built.
     package = sys.modules[__package__]
@@ -27,9 +27,10 @@ def _places():
 def library_path():
     """Returns the path of the native library.
 
-    The environment variable `KERAS_DUSPAR_LIBRARY` comes first, then the
-    installed package, then the folder in which `make native` builds. This is
-    the path to give to LiteRT's `load_delegate`.
+    The environment variable `KERAS_DUSPAR_LIBRARY` comes first. Without it,
+    the library is the one inside the installed package or, in a clone, the
+    one that `make native` built if that is newer. This is the path to give to
+    LiteRT's `load_delegate`.
 
     Returns:
         The path, as a string.
@@ -48,9 +49,9 @@ def library_path():
             )
         return os.path.abspath(chosen)
     places = _places()
-    for place in places:
-        if place.is_file():
-            return str(place)
+    found = [place for place in places if place.is_file()]
+    if found:
+        return str(max(found, key=lambda place: place.stat().st_mtime))
     raise FileNotFoundError(
         f"The native library {NAME} was not found. Build it with `make "
         "native`, or install the package again on a machine with a C "

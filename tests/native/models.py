@@ -6,7 +6,7 @@ Made by hand and not by the converter, so that they can also be wrong.
 import flatbuffers
 import flatbuffers.flexbuffers
 import numpy as np
-from tensorflow.lite.python import schema_py_generated as schema
+from ai_edge_litert import schema_py_generated as schema
 
 TYPES = {
     "float32": schema.TensorType.FLOAT32,
@@ -150,3 +150,20 @@ def one_layer(
         graph, op, weights, x, states, shapes, weight_type, "recurrent"
     )
     return graph.bytes(outputs)
+
+
+def stack(weights, features, units, steps=4):
+    """A model of DuSpaR layers, one behind the other; only y comes out."""
+    graph = Graph()
+    x = graph.input((1, steps, features), signature=[1, -1, features])
+    for number, layer in enumerate(weights):
+        states = [
+            graph.constant(np.zeros((1, width), "float32"))
+            for width in (units, features)
+        ]
+        shapes = [(1, steps, units), (1, units), (1, features)]
+        x, _, _ = add_layer(
+            graph, "DuSpaR", layer, x, states, shapes, "float32", f"l{number}"
+        )
+        features = units
+    return graph.bytes([x])

@@ -50,6 +50,9 @@ extern "C" {
 
 /* ---- Version, errors, processor ---------------------------------------- */
 
+/* Version of the package. */
+#define DUSPAR_VERSION "0.1.0"
+
 /* Version of this interface. It grows when a structure or function changes. */
 #define DUSPAR_INTERFACE 1
 
