@@ -74,9 +74,11 @@ def run_examples(text, name):
 def test_docstring_example(name, monkeypatch):
     from keras_duspar.layers import registry
     from keras_duspar.profiling import costs
+    from keras_duspar.streaming import rules
 
     monkeypatch.setattr(registry, "_LAYERS", dict(registry._LAYERS))
     monkeypatch.setattr(costs, "_COSTS", dict(costs._COSTS))
+    monkeypatch.setattr(rules, "_RULES", dict(rules._RULES))
     assert run_examples(inspect.getdoc(OBJECTS[name]), name) > 0
 
 
