@@ -38,6 +38,8 @@ class Stream:
     Attributes:
         samples: Integer, samples or time steps in a chunk.
         hop: Integer, samples in a frame's hop, 1 if the input is features.
+        sample_rate: Integer, samples a second, or `None` if the model does
+            not say it.
         delay: Integer, samples by which audio comes late, else 0.
         states: Dictionary of `keras_duspar.streaming.State` by name.
         signals: List of the `keras_duspar.streaming.Signal` of each output.
@@ -74,10 +76,10 @@ class Stream:
                 f"streamed. Received {len(fronts)} in model {model.name!r}."
             )
         self._padding = 0
-        self.hop = 1
+        self.hop, self.sample_rate = 1, None
         if fronts:
             front = fronts[0].frames
-            self.hop = front.hop_length
+            self.hop, self.sample_rate = front.hop_length, front.sample_rate
             if front.padding == "full":
                 self._padding = front.overlap
         for rule in found:

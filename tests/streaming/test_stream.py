@@ -14,19 +14,23 @@ from tests.helpers import to_numpy
 from tests.helpers import weights_of
 
 BUILDERS = {
-    "kws": lambda name: models.keyword_spotter(name, 6, num_classes=5),
-    # 2 x 2 frames make a group.
-    "slu": lambda name: models.intent_recognizer(
-        name, 6, num_intents=4, pool_size=2
+    "kws": lambda name, layers: models.keyword_spotter(
+        name, 6, num_classes=5, num_layers=layers
     ),
-    "se": lambda name: models.speech_enhancer(name, 6, num_layers=2),
+    # 2 frames, with two layers 2 x 2, make a group.
+    "slu": lambda name, layers: models.intent_recognizer(
+        name, 6, num_intents=4, pool_size=2, num_layers=layers
+    ),
+    "se": lambda name, layers: models.speech_enhancer(
+        name, 6, num_layers=layers
+    ),
 }
 SAMPLES = {"kws": 256 * 11 + 100, "slu": 256 * 11, "se": 16 * 23 + 5}
 
 
-def build(task, name, rng):
+def build(task, name, rng, layers=2):
     """A model with random weights, and audio for it."""
-    model = BUILDERS[task](name)
+    model = BUILDERS[task](name, layers)
     randomize(model, 0.3)
     audio = rng.normal(0, 0.1, (2, SAMPLES[task])).astype("float32")
     if task != "se":
@@ -59,7 +63,8 @@ CASES += [(task, "duspar", n) for task in BUILDERS for n in (1, 3, 16)]
 
 @pytest.mark.parametrize("task, name, frames", sorted(set(CASES)))
 def test_stream_equals_whole(task, name, frames, rng):
-    model, audio = build(task, name, rng)
+    layers = 2 if name == "duspar" else 1
+    model, audio = build(task, name, rng, layers)
     stream = Stream(model, frames)
     actual = push_all(stream, audio, rng)
     expected = to_numpy(model(audio))
@@ -68,7 +73,7 @@ def test_stream_equals_whole(task, name, frames, rng):
 
 
 def test_sizes_and_names():
-    spotter = Stream(BUILDERS["kws"]("duspar"), frames=2)
+    spotter = Stream(BUILDERS["kws"]("duspar", 2), frames=2)
     assert (spotter.samples, spotter.delay, spotter.static) == (512, 0, True)
     state = spotter.initial_state(3)
     assert {name: tuple(s.shape) for name, s in state.items()} == {
@@ -80,13 +85,13 @@ def test_sizes_and_names():
         "logits/sum": (3, 5),
         "logits/count": (3, 1),
     }
-    enhancer = Stream(BUILDERS["se"]("delta_gru"))
+    enhancer = Stream(BUILDERS["se"]("delta_gru", 2))
     assert (enhancer.samples, enhancer.delay) == (16, 16)
     assert {"recurrent_2/x_hat", "overlap_add/tail"} < set(enhancer.states)
-    recognizer = Stream(BUILDERS["slu"]("gru"), frames=3)
+    recognizer = Stream(BUILDERS["slu"]("gru", 2), frames=3)
     assert not recognizer.static
     assert {"pooling_1/history", "pooling_2/count"} < set(recognizer.states)
-    recognizer = Stream(BUILDERS["slu"]("gru"), frames=4)
+    recognizer = Stream(BUILDERS["slu"]("gru", 2), frames=4)
     assert recognizer.static
     assert set(recognizer.states) == {
         "log_mel/history",
@@ -210,7 +215,7 @@ def test_traced_shapes_are_static(rng):
 def test_traced_pooling_has_states_of_static_shape(rng):
     import tensorflow as tf
 
-    stream = Stream(BUILDERS["slu"]("duspar"))
+    stream = Stream(BUILDERS["slu"]("duspar", 2))
     state = stream.initial_state()
     step = tf.function(stream.step).get_concrete_function(
         tf.TensorSpec((1, 256)),

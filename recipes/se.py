@@ -1,0 +1,218 @@
+"""Speech enhancement: clean speech from noisy speech, 2 ms later.
+
+    python recipes/se.py
+    python recipes/se.py --data voicebank_demand --preset paper
+
+A linear encoder of frames of 32 samples, four recurrent layers, a mask, a
+linear decoder and overlap-add. Training minimises the squared error first and
+its sum with PMSQE, STOI loss and negative SI-SNR then. Without `--data`
+sentences are spoken by a synthesiser and mixed with noise.
+"""
+
+import dataclasses
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import soundfile
+from datasets.batches import EnhancementBatches
+
+import training
+from keras_duspar import losses
+from keras_duspar import metrics
+from keras_duspar import models
+from training.config import setting
+
+SAMPLE_RATE = 16000
+
+
+@dataclasses.dataclass(kw_only=True)
+class Config(training.Config):
+    task = "se"
+    presets = {
+        "demo": {"epochs": 8, "batch_size": 16, "segment": 0.5},
+        # The paper gives epochs, losses and batch size; the optimizer, the
+        # length of the segments and the weights of the losses are ours.
+        "paper": {"epochs": 280, "batch_size": 32, "segment": 2.0},
+    }
+
+    units: int = setting(116, "width of the recurrent layers")
+    num_layers: int = setting(4, "number of recurrent layers")
+    segment: float = setting(2.0, "seconds of a training example")
+    mse_epochs: float = setting(
+        200 / 280, "share of the epochs, from the first, with MSE alone"
+    )
+    mse_weight: float = setting(4e5, "weight of MSE in the sum of losses")
+    pmsqe_weight: float = setting(1.0, "weight of PMSQE")
+    stoi_weight: float = setting(3.5, "weight of the STOI loss")
+    si_snr_weight: float = setting(0.5, "weight of the negative SI-SNR")
+
+
+class SpeechEnhancement(training.Task):
+    config_class = Config
+    best_by = ("-val_loss",)
+
+    def build(self):
+        return models.speech_enhancer(**self.recurrent_arguments())
+
+    def batches(self, split, training=False):
+        return EnhancementBatches(
+            self.data,
+            split,
+            self.config.batch_size,
+            training,
+            self.config.seed,
+            segment=self.segment,
+            pad_multiple=SAMPLE_RATE,
+        )
+
+    @property
+    def segment(self):
+        return round(self.config.segment * SAMPLE_RATE)
+
+    def adapt(self, model):
+        pass  # nothing in the enhancer depends on the data's statistics
+
+    def augmented(self, model):
+        # A model of its own: the one that is saved keeps its name and is
+        # never compiled.
+        return keras.Model(model.input, model.output)
+
+    def phase(self, epoch):
+        return int(epoch / self.config.epochs >= self.config.mse_epochs)
+
+    def loss(self, phase):
+        config = self.config
+        if phase == 0:
+            # With its weight in the sum, so that the optimizer's state still
+            # fits when the other terms come in.
+            return losses.Enhancement(config.mse_weight, 0, 0, 0)
+        return losses.Enhancement(
+            config.mse_weight,
+            config.pmsqe_weight,
+            config.stoi_weight,
+            config.si_snr_weight,
+        )
+
+    def utterances(self, split, count=None):
+        """The first whole noisy and clean utterances of a split."""
+        batches = self.batches(split)
+        total = len(batches.items)
+        return [batches.utterance(i) for i in range(min(count or total, total))]
+
+    def unpadded(self, split, count=None):
+        # Long utterances at a thousand frames a second take long to count.
+        for noisy, _ in self.utterances(split, 16 if count is None else 4):
+            yield noisy[None, : 2 * SAMPLE_RATE]
+
+    def validate(self, model):
+        """The sum of losses over the first two seconds of all utterances."""
+        audio = np.zeros((2, len(self.data["validation"]), 2 * SAMPLE_RATE))
+        for i, pair in enumerate(self.utterances("validation")):
+            for side, samples in zip(audio, pair):
+                part = samples[: side.shape[1]]
+                side[i, : len(part)] = part
+        noisy, clean = audio.astype("float32")
+        if not hasattr(self, "scored"):
+            self.scored = keras.Model(model.input, model.output)
+            self.scored.compile(
+                loss=self.loss(1), metrics=[losses.NegativeSISNR(name="loss_")]
+            )
+        values = self.scored.evaluate(
+            noisy, clean, self.config.batch_size, verbose=0, return_dict=True
+        )
+        return {"val_loss": values["loss"], "val_si_snr": -values["loss_"]}
+
+    def test(self, model, folder):
+        items = self.data["test"]
+        pairs = self.utterances("test")
+        enhanced = enhance(model, [noisy for noisy, _ in pairs])
+        result = {}
+        utterances = {}
+        for name, estimates in (
+            ("noisy", [noisy for noisy, _ in pairs]),
+            ("enhanced", enhanced),
+        ):
+            scores = metrics.evaluate_enhancement(
+                [
+                    (item.id, clean, estimate)
+                    for item, (_, clean), estimate in zip(
+                        items, pairs, estimates
+                    )
+                ],
+                workers=None if len(pairs) > 32 else 1,
+                verbose=int(self.progress),
+            )
+            utterances[name] = scores["utterances"]
+            for metric in ("pesq_wb", "stoi", "si_sdr"):
+                result.setdefault(metric, {})[name] = scores[metric]
+                failed = len(scores["failed"][metric])
+                result["failed"] = result.get("failed", 0) + failed
+        result["count"] = len(pairs)
+        self.write_examples(folder, pairs, enhanced, utterances)
+        return result
+
+    def write_examples(self, folder, pairs, enhanced, utterances):
+        """Some utterances before and after, as audio with their scores."""
+        rows = []
+        chosen = np.linspace(0, len(pairs) - 1, min(3, len(pairs)))
+        for number, index in enumerate(chosen.astype(int), 1):
+            row = {"id": self.data["test"][index].id}
+            snr = getattr(self.data["test"][index], "snr_db", None)
+            if snr is not None:
+                row["snr_db"] = snr
+            noisy, clean = pairs[index]
+            for kind, samples in (
+                ("noisy", noisy),
+                ("enhanced", enhanced[index]),
+                ("clean", clean),
+            ):
+                row[kind] = f"{number}_{kind}.wav"
+                with folder.replacing(f"examples/{row[kind]}") as path:
+                    soundfile.write(path, samples, SAMPLE_RATE, "PCM_16")
+            for metric in ("pesq_wb", "stoi", "si_sdr"):
+                row[metric] = {
+                    kind: scores[index][metric]
+                    for kind, scores in utterances.items()
+                }
+            rows.append(row)
+        folder.write_json("examples/examples.json", rows)
+
+    def headline(self, test):
+        return {
+            label: f"{test[metric]['noisy']:.3f} noisy, "
+            f"{test[metric]['enhanced']:.3f} enhanced"
+            for metric, label in (
+                ("pesq_wb", "PESQ-WB"),
+                ("stoi", "STOI"),
+                ("si_sdr", "SI-SDR dB"),
+            )
+            if None not in test[metric].values()
+        }
+
+
+def enhance(model, recordings, batch_size=16):
+    """Enhances recordings of different lengths, some at a time.
+
+    The model is causal, so that silence at the end changes nothing before it;
+    lengths are rounded up for few of them to be compiled.
+    """
+    order = sorted(range(len(recordings)), key=lambda i: len(recordings[i]))
+    result = [None] * len(recordings)
+    for start in range(0, len(order), batch_size):
+        chosen = order[start : start + batch_size]
+        longest = len(recordings[chosen[-1]])
+        width = -(-longest // SAMPLE_RATE) * SAMPLE_RATE
+        audio = np.zeros((len(chosen), width), "float32")
+        for row, index in zip(audio, chosen):
+            row[: len(recordings[index])] = recordings[index]
+        for row, index in zip(model.predict_on_batch(audio), chosen):
+            result[index] = row[: len(recordings[index])]
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(training.main(SpeechEnhancement))

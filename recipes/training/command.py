@@ -1,0 +1,159 @@
+"""The command line of a recipe."""
+
+import argparse
+import os
+import pathlib
+import sys
+
+import keras
+import rich.console
+from datasets.base import DataError
+
+from training import config as configs
+from training import engine
+from training.errors import TrainingError
+from training.run_folder import RunFolder
+from training.run_folder import environment
+
+
+def main(task_class, arguments=None):
+    """Runs a recipe.
+
+    Args:
+        task_class: The recipe's subclass of `Task`.
+        arguments: List of strings, or `None` for those of the process.
+
+    Returns:
+        Integer, the exit code: 0, or 1 after an error that is explained.
+    """
+    console = rich.console.Console()
+    try:
+        config, out, resume = parse(task_class, arguments)
+        use_backend(config)
+        folder = open_folder(config, out, resume)
+        task = task_class(config)
+        if not resume:
+            folder.write_json("environment.json", environment())
+        folder.write_json(
+            "config.json",
+            {**config.to_dict(), "labels": list(task.data.labels)},
+        )
+        console.print(f"{task.data.summary()}", highlight=False)
+        result = engine.run(task, folder, console)
+    except (TrainingError, DataError, ValueError) as error:
+        if os.environ.get("KERAS_DUSPAR_DEBUG"):
+            raise
+        print(f"{pathlib.Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped. `--resume` goes on.", file=sys.stderr)
+        return 130
+    show(task, result, folder, console)
+    return 0
+
+
+def parse(task_class, arguments):
+    """Reads the command line.
+
+    Returns:
+        The `Config`, the run folder's path and whether a run is to go on.
+    """
+    config_class = task_class.config_class
+    module = sys.modules[task_class.__module__]
+    parser = argparse.ArgumentParser(
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", help="JSON or YAML file of settings")
+    parser.add_argument(
+        "--out", help="folder of the run (default: runs/ and a name)"
+    )
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const=True,
+        metavar="FOLDER",
+        help="go on with the run in FOLDER, or in --out",
+    )
+    configs.add_arguments(parser, config_class)
+    given = vars(parser.parse_args(arguments))
+    file, out, resume = (given.pop(name) for name in ("config", "out", "resume"))
+    if isinstance(resume, str):
+        out, resume = resume, True
+    if resume and out and not (pathlib.Path(out) / "config.json").is_file():
+        if pathlib.Path(out).exists() and any(pathlib.Path(out).iterdir()):
+            raise TrainingError(
+                f"`--resume` must name the folder of a run. Received: {out}, "
+                "which has no config.json."
+            )
+        resume = False  # stopped before it began
+    if not resume:
+        config = configs.make(config_class, given, file)
+        return config, out or f"runs/{config.name}", False
+    if out is None:
+        out = f"runs/{configs.make(config_class, given, file).name}"
+    saved = configs.read(pathlib.Path(out) / "config.json")
+    given = {**(configs.read(file) if file else {}), **given}
+    given.pop("preset", None)  # its settings are in config.json
+    changed = {
+        name: value
+        for name, value in given.items()
+        if name in saved and saved[name] != value
+    }
+    if changed:
+        raise TrainingError(
+            "`--resume` must leave the settings as they are. Received: "
+            + ", ".join(
+                f"{name}={value!r} in place of {saved[name]!r}"
+                for name, value in changed.items()
+            )
+            + "."
+        )
+    return configs.make(config_class, {**given, **saved}), out, True
+
+
+def use_backend(config):
+    """Starts the process anew if Keras runs on another backend."""
+    current = keras.config.backend()
+    if config.backend is None:
+        config.backend = current
+    if config.backend == current:
+        return
+    if os.environ.get("KERAS_BACKEND") == config.backend:
+        raise TrainingError(
+            f"Keras cannot use the backend {config.backend!r}. It uses "
+            f"{current!r}."
+        )
+    # The backend is chosen when Keras is imported.
+    os.environ["KERAS_BACKEND"] = config.backend
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def open_folder(config, out, resume):
+    """The `RunFolder` of a run, new or to go on with."""
+    path = pathlib.Path(out)
+    if not resume and (path / "config.json").exists():
+        raise TrainingError(
+            f"`--out` must be a new folder. Received: {out}, which holds a "
+            "run: go on with it by `--resume`, or name another folder."
+        )
+    return RunFolder(path)
+
+
+def show(task, result, folder, console):
+    """Prints what came out."""
+    figures = {
+        **task.headline(result["test"]),
+        "parameters": f"{result['parameters']:,}",
+        "products": f"{result['effective_macs'] / 1e6:.3f} of "
+        f"{result['dense_macs'] / 1e6:.3f} M MAC/s, "
+        f"{100 * result['occupancy']:.1f} %",
+        "training": f"{result['seconds'] / 60:.1f} min, best epoch "
+        f"{result['best_epoch']} of {result['epochs']}",
+        "model": folder / "model.keras",
+        "report": folder / "report.html",
+    }
+    width = max(map(len, figures))
+    for name, text in figures.items():
+        console.print(f"{name:>{width}}  {text}", highlight=False)

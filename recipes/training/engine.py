@@ -1,0 +1,233 @@
+"""Trains a task's model into a run folder, and goes on where it stopped."""
+
+import functools
+import math
+import time
+
+import keras
+import rich.console
+import rich.progress
+import tensorflow as tf
+from datasets import pipeline
+
+import keras_duspar
+from training import checkpoint
+from training import report
+from training.errors import TrainingError
+
+
+def run(task, folder, console=None):
+    """Trains, tests and reports.
+
+    Args:
+        task: A `Task`.
+        folder: A `RunFolder`. If it has a checkpoint, training goes on there.
+        console: A `rich.console.Console` to write to. Default: `None`, the
+            standard output.
+
+    Returns:
+        The dictionary that is written to `result.json`.
+    """
+    console = console or rich.console.Console()
+    Training(task, folder, console).run()
+    return evaluate(task, folder)
+
+
+class Training:
+    """The training of one run.
+
+    Args:
+        task: A `Task`.
+        folder: A `RunFolder`.
+        console: A `rich.console.Console`.
+    """
+
+    def __init__(self, task, folder, console):
+        self.task, self.folder, self.console = task, folder, console
+        self.config = task.config
+        keras.utils.set_random_seed(self.config.seed)
+        self.batches = task.batches("train", training=True)
+        self.model = task.build()
+        self.trained = task.augmented(self.model)
+        self.optimizer = optimizer(self.config, len(self.batches))
+        self.phase = None
+        self._compile(0)
+        self.progress = checkpoint.restore(folder, self.trained)
+        if not self.progress.step:
+            task.adapt(self.model)
+        self.occupancy = keras_duspar.callbacks.Occupancy(
+            list(task.unpadded("validation", 1))
+        )
+        self.occupancy.set_model(self.model)
+        self.occupancy.on_train_begin()
+        self.events = tf.summary.create_file_writer(str(folder / "tensorboard"))
+
+    def _compile(self, epoch):
+        phase = self.task.phase(epoch)
+        if phase != self.phase:
+            self.phase = phase
+            self.trained.compile(
+                self.optimizer,
+                self.task.loss(phase),
+                metrics=[metric() for metric in self.task.metrics],
+            )
+
+    def run(self):
+        """Trains to the last epoch."""
+        steps = len(self.batches)
+        first = self.progress.step // steps
+        with rich.progress.Progress(
+            rich.progress.TextColumn("{task.description}"),
+            rich.progress.BarColumn(),
+            rich.progress.MofNCompleteColumn(),
+            rich.progress.TimeElapsedColumn(),
+            rich.progress.TextColumn("left"),
+            rich.progress.TimeRemainingColumn(elapsed_when_finished=True),
+            console=self.console,
+        ) as bar:
+            total = steps * self.config.epochs
+            shown = bar.add_task("training", total=total)
+            for epoch in range(first, self.config.epochs):
+                update = functools.partial(
+                    bar.update,
+                    shown,
+                    description=f"epoch {epoch + 1}/{self.config.epochs}",
+                )
+                self._compile(epoch)
+                self._train_epoch(epoch, update)
+                self._end_epoch(epoch)
+
+    def _train_epoch(self, epoch, update):
+        steps = len(self.batches)
+        progress = self.progress
+        dataset = pipeline.to_dataset(
+            self.batches, progress.step, (epoch + 1) * steps
+        )
+        started = time.monotonic() - progress.seconds
+        for batch in dataset.as_numpy_iterator():
+            self._step(*self.task.feed(batch))
+            update(completed=progress.step)
+            progress.seconds = time.monotonic() - started
+            if progress.step % steps and not (
+                progress.step % self.config.checkpoint_steps
+            ):
+                checkpoint.save(self.folder, self.trained, progress)
+
+    def _step(self, inputs, targets):
+        # Sums are kept here and not by Keras, whose metrics cannot be
+        # restored before they are first used.
+        self.trained.reset_metrics()
+        logs = self.trained.train_on_batch(inputs, targets, return_dict=True)
+        loss = float(logs["loss"])
+        if not math.isfinite(loss):
+            raise TrainingError(
+                f"The loss is {loss} at step {self.progress.step + 1}. The "
+                "checkpoint before it and the best model.keras so far, if "
+                f"there was an epoch, are kept in {self.folder.path}. Try a "
+                "smaller `--learning-rate` or `--clipnorm`, in another `--out`."
+            )
+        sums = self.progress.sums
+        for name, value in {**logs, "count": 1}.items():
+            sums[name] = sums.get(name, 0.0) + float(value)
+        self.progress.step += 1
+
+    def _end_epoch(self, epoch):
+        progress = self.progress
+        started = time.monotonic()
+        count = progress.sums.pop("count")
+        row = {"epoch": epoch + 1}
+        row |= {name: value / count for name, value in progress.sums.items()}
+        row |= self.task.validate(self.model)
+        self.occupancy.on_epoch_end(epoch, row)
+        row["learning_rate"] = float(
+            keras.ops.convert_to_numpy(self.optimizer.learning_rate)
+        )
+        row["seconds"] = progress.seconds + time.monotonic() - started
+        progress.rows.append(row)
+        progress.sums, progress.seconds = {}, 0.0
+        best = self._rank(row) > self._rank(progress.best)
+        if best:
+            progress.best = row
+            with self.folder.replacing("model.keras") as path:
+                self.model.save(path)
+        checkpoint.save(self.folder, self.trained, progress)
+        self.folder.write_csv("metrics.csv", progress.rows)
+        self._log(row, best)
+
+    def _rank(self, row):
+        """What the best epoch has most of, as a tuple to compare."""
+        if row is None:
+            return ()
+        values = []
+        for name in self.task.best_by:
+            sign = -1 if name.startswith("-") else 1
+            value = sign * row[name.lstrip("-")]
+            values.append(value if math.isfinite(value) else -math.inf)
+        return tuple(values)
+
+    def _log(self, row, best):
+        with self.folder.writing("tensorboard"), self.events.as_default():
+            for name, value in row.items():
+                tf.summary.scalar(name, value, step=row["epoch"])
+            self.events.flush()
+        shown = ", ".join(
+            f"{name} {value:.4g}"
+            for name, value in row.items()
+            if name not in ("epoch", "learning_rate", "effective_macs")
+            and "/" not in name
+        )
+        star = " (best)" if best else ""
+        self.console.print(
+            f"epoch {row['epoch']}: {shown}{star}", highlight=False
+        )
+
+
+def optimizer(config, steps):
+    """AdamW, as the settings say.
+
+    Args:
+        config: A `Config`.
+        steps: Integer, steps in an epoch.
+    """
+    rate = config.learning_rate
+    if config.schedule == "cosine":
+        rate = keras.optimizers.schedules.CosineDecay(
+            rate, config.epochs * steps
+        )
+    return keras.optimizers.AdamW(
+        rate,
+        weight_decay=config.weight_decay,
+        global_clipnorm=config.clipnorm or None,
+    )
+
+
+def evaluate(task, folder):
+    """Tests and profiles the best model of a run, and writes the report."""
+    model = keras.models.load_model(folder / "model.keras")
+    progress, _ = checkpoint.read(folder)
+    profile = keras_duspar.profile(model, task.unpadded("test"))
+    folder.write_json("profile.json", profile.to_dict())
+    config = task.config
+    result = {
+        "task": config.task,
+        "model": config.model,
+        "units": config.units,
+        "seed": config.seed,
+        "data": task.data.name,
+        "best_epoch": progress.best["epoch"],
+        "epochs": config.epochs,
+        "parameters": profile.params,
+        "dense_macs": profile.dense_macs,
+        "effective_macs": profile.effective_macs,
+        "occupancy": profile.occupancy,
+        "validation": {
+            name.removeprefix("val_"): value
+            for name, value in progress.best.items()
+            if name.startswith("val_")
+        },
+        "test": task.test(model, folder),
+        "seconds": sum(row["seconds"] for row in progress.rows),
+    }
+    folder.write_json("result.json", result)
+    report.write(folder.path)
+    return result
