@@ -1,10 +1,11 @@
-"""Measures .tflite files: `python tflite/benchmark.py --help`."""
+"""Measures .tflite files: `python tflite/benchmark.py --help`.
 
-import os
+The same as `keras-duspar benchmark`.
+"""
 
-os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+import sys
 
-from keras_duspar.tflite import command
+from keras_duspar.cli import main
 
 if __name__ == "__main__":
-    command.main("benchmark")
+    sys.exit(main(["benchmark", *sys.argv[1:]]))

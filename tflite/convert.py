@@ -1,10 +1,11 @@
-"""Converts a Keras model to TFLite: `python tflite/convert.py --help`."""
+"""Converts a Keras model to TFLite: `python tflite/convert.py --help`.
 
-import os
+The same as `keras-duspar convert`.
+"""
 
-os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+import sys
 
-from keras_duspar.tflite import command
+from keras_duspar.cli import main
 
 if __name__ == "__main__":
-    command.main("convert")
+    sys.exit(main(["convert", *sys.argv[1:]]))

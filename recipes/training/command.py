@@ -7,8 +7,8 @@ import sys
 
 import keras
 import rich.console
-from datasets.base import DataError
 
+from datasets.base import DataError
 from training import config as configs
 from training import engine
 from training.errors import TrainingError
@@ -77,7 +77,9 @@ def parse(task_class, arguments):
     )
     configs.add_arguments(parser, config_class)
     given = vars(parser.parse_args(arguments))
-    file, out, resume = (given.pop(name) for name in ("config", "out", "resume"))
+    file, out, resume = (
+        given.pop(name) for name in ("config", "out", "resume")
+    )
     if isinstance(resume, str):
         out, resume = resume, True
     if resume and out and not (pathlib.Path(out) / "config.json").is_file():

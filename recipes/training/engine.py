@@ -8,9 +8,9 @@ import keras
 import rich.console
 import rich.progress
 import tensorflow as tf
-from datasets import pipeline
 
 import keras_duspar
+from datasets import pipeline
 from training import checkpoint
 from training import report
 from training.errors import TrainingError
