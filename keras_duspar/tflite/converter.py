@@ -6,8 +6,8 @@ import warnings
 import keras
 
 from keras_duspar import checks
+from keras_duspar.optional import optional_package
 from keras_duspar.tflite import sparse_ops
-from keras_duspar.tflite.requirements import require
 
 OPS = ("sparse", "builtin")
 
@@ -83,7 +83,7 @@ def convert(
         output_names=output_names,
         count=count,
     )
-    require("tensorflow", "`convert()`")
+    optional_package("tensorflow", "tflite")
     from keras_duspar.tflite import writing  # noqa: PLC0415
 
     path = writing.check_writable(path)

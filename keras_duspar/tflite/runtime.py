@@ -22,8 +22,8 @@ def find_runtime():
             continue
         return interpreter, loader
     raise ImportError(
-        "`load()` needs a TFLite runtime: pip install 'keras-duspar[tflite]', "
-        "or ai-edge-litert alone."
+        "This needs a TFLite runtime, the package `ai-edge-litert`. Install it "
+        "with `pip install keras-duspar[tflite]`."
     )
 
 

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import json
+import os
 
 import keras
 import numpy as np
@@ -51,7 +52,10 @@ def make_model(name, units=12):
 @pytest.fixture(scope="session")
 def convert(tmp_path_factory):
     """Converts a model once for all tests, also those of other workers."""
-    folder = tmp_path_factory.getbasetemp().parent / "tflite-files"
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    folder = folder / "tflite-files"
     folder.mkdir(exist_ok=True)
 
     def convert(name, **options):
