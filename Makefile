@@ -64,7 +64,7 @@ test: setup lint
 # Converted files in the oldest and the newest runtimes, each in an
 # environment of its own.
 test-compat: setup
-	$(PY) tests/compat/run.py
+	KERAS_BACKEND=tensorflow $(PY) tests/compat/run.py
 
 # Set DATA to a folder with the subfolders kws and se.
 DATA ?= ../shared/data

@@ -7,6 +7,7 @@ import keras
 
 from keras_duspar import checks
 from keras_duspar.optional import optional_package
+from keras_duspar.profiling import probe
 from keras_duspar.tflite import sparse_ops
 
 OPS = ("sparse", "builtin")
@@ -185,8 +186,6 @@ def load_model(model):
 
 def recurrent_layers(model):
     """The recurrent layers of a model, as taps of the profiler."""
-    from keras_duspar.profiling import probe  # noqa: PLC0415
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of layers whose cost is not known
         return [tap for tap in probe.find_taps(model) if tap.recurrent]

@@ -274,20 +274,29 @@ def _verify(file, tracer):
     """
     found = []
     for operator, tensors in file.custom_operators():
-        states = 1 + sum(not tensors[i].constant for i in operator.inputs[1:])
-        if not all(tensors[i].constant for i in operator.inputs[states:]):
+        # The weights are the last inputs.
+        constant = 0
+        for i in reversed(operator.inputs):
+            if not tensors[i].constant:
+                break
+            constant += 1
+        layer = flexbuffers.Loads(operator.options).get("layer")
+        found.append((operator.custom, layer, constant))
+    for name, layer, constants in tracer.operators:
+        fitting = [
+            f for f in found if f[:2] == (name, layer) and f[2] >= constants
+        ]
+        if not fitting:
             raise ValueError(
-                f"`model` could not be converted: the weights of operator "
-                f"{operator.custom} are not constant."
+                "`model` could not be converted: expected an operator "
+                f"{name!r} for layer {layer!r} with {constants} constant "
+                f"inputs at the end. Received: {found}."
             )
-        options = flexbuffers.Loads(operator.options)
-        found.append((operator.custom, options.get("layer")))
-    expected = sorted(tracer.operators)
-    if sorted(found, key=str) != sorted(expected, key=str):
+        found.remove(fitting[0])
+    if found:
         raise ValueError(
-            "`model` could not be converted: expected the operators "
-            f"{expected}, which are not built in. Received: {found}. A "
-            "runtime could not run this file."
+            f"`model` could not be converted: its operators {found} are not "
+            "built in, so that a runtime could not run the file."
         )
 
 

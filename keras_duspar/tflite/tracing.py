@@ -28,8 +28,8 @@ class Tracer:
             operands.
 
     Attributes:
-        operators: List of pairs of operator and layer name, of the sparse
-            operators that were traced.
+        operators: List of the operator's and the layer's name and the number
+            of constant inputs, of the sparse operators that were traced.
         counts: Dictionary of layer name to a dictionary of its counters,
             `"steps"` and the sparse operands, as tensors.
     """
@@ -116,7 +116,7 @@ class Tracer:
         outputs, *new = function(
             sequences, *states_, *[tf.constant(c) for c in constants]
         )
-        self.operators.append((op.name, tap.name))
+        self.operators.append((op.name, tap.name, len(constants)))
         return outputs, new
 
     def _run_loop(self, tap, sequences, states, mask):
