@@ -17,9 +17,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import numpy as np
-from datasets.batches import KeywordBatches
 
 import training
+from datasets.batches import KeywordBatches
 from keras_duspar import models
 from training.task import confusion_rows
 

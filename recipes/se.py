@@ -18,9 +18,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import keras
 import numpy as np
 import soundfile
-from datasets.batches import EnhancementBatches
 
 import training
+from datasets.batches import EnhancementBatches
 from keras_duspar import losses
 from keras_duspar import metrics
 from keras_duspar import models

@@ -19,10 +19,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import numpy as np
-from datasets.batches import IntentBatches
 from keras import ops
 
 import training
+from datasets.batches import IntentBatches
 from keras_duspar import losses
 from keras_duspar import models
 from training.config import setting

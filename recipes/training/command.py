@@ -7,8 +7,8 @@ import sys
 
 import keras
 import rich.console
-from datasets.base import DataError
 
+from datasets.base import DataError
 from training import config as configs
 from training import engine
 from training.errors import TrainingError
@@ -31,14 +31,14 @@ def main(task_class, arguments=None):
         config, out, resume = parse(task_class, arguments)
         use_backend(config)
         folder = open_folder(config, out, resume)
-        task = task_class(config)
+        task = task_class(config, progress=console.is_terminal)
         if not resume:
             folder.write_json("environment.json", environment())
         folder.write_json(
             "config.json",
             {**config.to_dict(), "labels": list(task.data.labels)},
         )
-        console.print(f"{task.data.summary()}", highlight=False)
+        console.print(task.data.summary(), highlight=False, soft_wrap=True)
         result = engine.run(task, folder, console)
     except (TrainingError, DataError, ValueError) as error:
         if os.environ.get("KERAS_DUSPAR_DEBUG"):
@@ -77,7 +77,9 @@ def parse(task_class, arguments):
     )
     configs.add_arguments(parser, config_class)
     given = vars(parser.parse_args(arguments))
-    file, out, resume = (given.pop(name) for name in ("config", "out", "resume"))
+    file, out, resume = (
+        given.pop(name) for name in ("config", "out", "resume")
+    )
     if isinstance(resume, str):
         out, resume = resume, True
     if resume and out and not (pathlib.Path(out) / "config.json").is_file():
@@ -156,4 +158,6 @@ def show(task, result, folder, console):
     }
     width = max(map(len, figures))
     for name, text in figures.items():
-        console.print(f"{name:>{width}}  {text}", highlight=False)
+        console.print(
+            f"{name:>{width}}  {text}", highlight=False, soft_wrap=True
+        )

@@ -8,9 +8,9 @@ import keras
 import rich.console
 import rich.progress
 import tensorflow as tf
-from datasets import pipeline
 
 import keras_duspar
+from datasets import pipeline
 from training import checkpoint
 from training import report
 from training.errors import TrainingError
@@ -178,7 +178,9 @@ class Training:
         )
         star = " (best)" if best else ""
         self.console.print(
-            f"epoch {row['epoch']}: {shown}{star}", highlight=False
+            f"epoch {row['epoch']}: {shown}{star}",
+            highlight=False,
+            soft_wrap=True,
         )
 
 

@@ -2,10 +2,10 @@
 
 import keras
 import numpy as np
-from datasets import pipeline
-from datasets import sources
 
 import keras_duspar
+from datasets import pipeline
+from datasets import sources
 
 
 class Task:

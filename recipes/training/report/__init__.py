@@ -1,1 +1,2 @@
-def write(folder): pass
+def write(folder):
+    pass
