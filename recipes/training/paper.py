@@ -11,13 +11,6 @@ DATA = {
     "slu": "Fluent Speech Commands",
     "se": "VoiceBank+DEMAND",
 }
-# How the paper calls the layers that its tables have.
-LAYERS = {
-    "gru": "GRU",
-    "delta_gru": "Delta-GRU",
-    "dynamic_gru": "D-GRU",
-    "duspar": "DuSpaR",
-}
 # The metrics of the unprocessed recordings that enhancement starts from.
 NOISY = {"pesq_wb": 1.97, "stoi": 0.9210, "si_sdr": 8.45}
 
