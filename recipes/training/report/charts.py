@@ -113,7 +113,7 @@ def line_chart(title, x, series, x_name, form, limits=None, mark=None):
     return tag(
         "figure",
         tag("figcaption", title),
-        legend(series),
+        legend(series) if len(series) > 1 else None,
         svg,
         _gaps(series, x, x_name),
     )
@@ -144,9 +144,8 @@ def bars(rows):
     cells = []
     for name, fraction, value, colour in rows:
         share = min(max(fraction, 0), 1) if figures.is_number(fraction) else 0
-        bar = tag(
-            "i", class_=f"fill{colour}", style=f"width:{100 * share:.2f}%"
-        )
+        width = f"width:{100 * share:.2f}%"
+        bar = tag("i", class_=f"c{colour}", style=width)
         cells += [
             tag("span", name),
             tag("span", bar, class_="track"),

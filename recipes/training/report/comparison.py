@@ -105,7 +105,8 @@ def _table(found, base):
     columns = ["model", "data", "seed", "epochs"]
     metrics = [name for name, _, _ in found[0].metrics()]
     columns += [f"test {figures.METRICS[name]}" for name in metrics]
-    columns += ["parameters", "dense", "effective", "occupancy", "time"]
+    columns += ["parameters", "dense, M MAC/s", "effective, M MAC/s"]
+    columns += ["occupancy", "time"]
     rows = []
     for run in found:
         name = run.model
@@ -120,8 +121,8 @@ def _table(found, base):
                 len(run.epochs),
                 *(figures.metric(n, value) for n, value, _ in run.metrics()),
                 figures.count(run.figure("parameters")),
-                figures.rate(run.figure("dense_macs")),
-                figures.rate(run.figure("effective_macs")),
+                figures.millions(run.figure("dense_macs")),
+                figures.millions(run.figure("effective_macs")),
                 figures.percent(run.figure("occupancy")),
                 figures.duration(run.result.get("seconds")),
             ]

@@ -30,12 +30,19 @@ def confusion(run):
         ),
         tag(
             "div",
-            matrix(true, predicted, counts),
-            class_="scroll",
-            tabindex=0,
+            tag(
+                "div",
+                matrix(true, predicted, counts),
+                class_="scroll",
+                tabindex=0,
+            ),
+            tag(
+                "div",
+                tag("h3", "Most confused pairs"),
+                pairs(true, predicted, counts),
+            ),
+            class_="beside",
         ),
-        tag("h3", "Most confused pairs"),
-        pairs(true, predicted, counts),
         details("Accuracy of every label", recalls(true, predicted, counts)),
     )
 

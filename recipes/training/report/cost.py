@@ -53,10 +53,8 @@ def products(profile, layers):
             kind,
             figures.count(figure.get("params")),
             figures.number(steps, ",.6g") if steps else "",
-            *(
-                figures.rate(figure.get(key)).removesuffix(" M MAC/s")
-                for key in ("dense_macs", "effective_macs")
-            ),
+            figures.millions(figure.get("dense_macs")),
+            figures.millions(figure.get("effective_macs")),
             figures.percent(figure.get("occupancy")),
         )
 

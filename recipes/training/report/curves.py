@@ -82,6 +82,8 @@ def chart(base, names, rows, epochs, mark):
         series.append(Series(_name(name, base), values, i, validation))
     if len(series) == 2 and series[0].dashed:  # the validation came first
         series.reverse()
+    if len(series) == 1 and series[0].dashed:
+        title = f"{title}, validation"
     return charts.line_chart(title, epochs, series, "epoch", form, mark=mark)
 
 
@@ -100,4 +102,6 @@ def _name(name, base):
         return "validation"
     if "/" in name:
         return name.split("/", 1)[1]
-    return "all layers" if base == "occupancy" else "training"
+    if base in LAST:
+        return "all layers" if base == "occupancy" else "value"
+    return "training"

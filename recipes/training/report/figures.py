@@ -50,11 +50,14 @@ def percent(value, digits=1):
     return number(100 * value if is_number(value) else None, f".{digits}f", "%")
 
 
-def rate(value, digits=3):
+def millions(value):
+    """A number in millions, to the thousand, without its unit."""
+    return number(value / 1e6 if is_number(value) else None, ",.3f")
+
+
+def rate(value):
     """Products a second, in millions."""
-    return number(
-        value / 1e6 if is_number(value) else None, f",.{digits}f", "M MAC/s"
-    )
+    return f"{millions(value)} M MAC/s" if is_number(value) else NONE
 
 
 def count(value):

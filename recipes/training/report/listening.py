@@ -56,9 +56,7 @@ def _example(folder, example):
             tag(
                 "figure",
                 tag("figcaption", kind),
-                draw(
-                    pictures[kind], len(audio[kind]) / rates[kind], rates[kind]
-                )
+                draw(pictures[kind], len(audio[kind]), rates[kind])
                 if pictures
                 else None,
                 tag(

@@ -1,6 +1,7 @@
 """HTML as strings in which everything is escaped unless it is markup."""
 
 import html
+from collections.abc import Iterable
 
 
 class Markup(str):
@@ -24,7 +25,7 @@ def _escaped(part):
         return ""
     if isinstance(part, Markup):
         return part
-    if isinstance(part, (list, tuple)):
+    if isinstance(part, Iterable) and not isinstance(part, str):
         return join(part)
     return html.escape(str(part))
 
