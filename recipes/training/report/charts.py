@@ -174,8 +174,8 @@ def thin(values, most=MOST_POINTS):
 def _limits(values):
     low, high = min(values, default=0), max(values, default=1)
     if high - low <= 1e-9 * max(abs(low), abs(high)):
-        around = abs(low) / 10 or 1
-        return low - around, high + around
+        around = abs(low) / 10
+        return (low - around, high + around) if around else (0, 1)
     room = 0.05 * (high - low)
     # A scale of what cannot be negative should not begin below zero.
     return (0 if 0 <= low <= room else low - room), high + room

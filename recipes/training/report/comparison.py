@@ -30,7 +30,7 @@ def compare(folders, path):
     found = [runs.read(folder) for folder in folders]
     tasks = dict.fromkeys(run.task for run in found)
     base = pathlib.Path(path).resolve().parent
-    parts = [tag("header", tag("h1", f"{len(found)} runs compared"))]
+    parts = [tag("header", tag("h1", "Runs compared"))]
     for task in tasks:
         parts += _task(task, [run for run in found if run.task == task], base)
     return page.save(path, "Runs compared", parts)

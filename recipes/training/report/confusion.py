@@ -85,7 +85,7 @@ def matrix(true, predicted, counts):
                     y=round(y + 0.5, 1),
                     width=size - 1,
                     height=size - 1,
-                    fill_opacity=round(0.15 + 0.85 * share, 3),
+                    fill_opacity=round(0.3 + 0.7 * share, 3),
                     class_="right" if true[i] == predicted[j] else "wrong",
                     data_tip=f"{true[i]} → {predicted[j]}: {count:.0f} of "
                     f"{total:.0f} ({figures.percent(share)})",

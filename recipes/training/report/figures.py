@@ -3,6 +3,7 @@
 import math
 
 NONE = "–"
+SPACE = "\N{NO-BREAK SPACE}"  # a number and its unit stay on one line
 METRICS = {
     "accuracy": "accuracy",
     "pesq_wb": "PESQ-WB",
@@ -42,7 +43,8 @@ def number(value, form=".4g", unit=""):
     """A number with its unit, or a dash if there is none."""
     if not is_number(value):
         return NONE
-    return f"{value:{form}} {unit}".rstrip().replace("-", "\N{MINUS SIGN}")
+    text = f"{value:{form}}".replace("-", "\N{MINUS SIGN}")
+    return f"{text}{SPACE}{unit}" if unit else text
 
 
 def percent(value, digits=1):
@@ -50,14 +52,15 @@ def percent(value, digits=1):
     return number(100 * value if is_number(value) else None, f".{digits}f", "%")
 
 
-def millions(value):
-    """A number in millions, to the thousand, without its unit."""
-    return number(value / 1e6 if is_number(value) else None, ",.3f")
+def millions(value, unit="", digits=3):
+    """A number in millions, by default to the thousand."""
+    value = value / 1e6 if is_number(value) else None
+    return number(value, f",.{digits}f", unit)
 
 
-def rate(value):
+def rate(value, digits=3):
     """Products a second, in millions."""
-    return f"{millions(value)} M MAC/s" if is_number(value) else NONE
+    return millions(value, f"M{SPACE}MAC/s", digits)
 
 
 def count(value):
@@ -65,16 +68,21 @@ def count(value):
     return number(value, ",.0f")
 
 
+def thousands(value):
+    """A number in thousands, as the paper prints parameters."""
+    return number(value / 1e3, ".1f", "K")
+
+
 def duration(seconds):
     """Seconds, or minutes and hours where there are many."""
     if not is_number(seconds):
         return NONE
     if seconds < 100:
-        return f"{seconds:.1f} s"
+        return number(seconds, ".1f", "s")
     minutes = round(seconds / 60)
     if minutes < 100:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min"
+        return f"{minutes}{SPACE}min"
+    return f"{minutes // 60}{SPACE}h{SPACE}{minutes % 60}{SPACE}min"
 
 
 def metric(name, value):

@@ -18,7 +18,7 @@ KINDS = ("noisy", "enhanced", "clean")
 WINDOW, HOP = 512, 160
 RANGE_DB = 80
 WIDTH, HEIGHT = 380, 210
-LEFT, TOP, RIGHT, BOTTOM = 34, 8, 8, 34
+LEFT, TOP, RIGHT, BOTTOM = 34, 8, 14, 34
 # Levels of the colour map: more only make the files larger.
 LEVELS = 64
 

@@ -22,7 +22,7 @@
   for (const chart of document.querySelectorAll("svg[data-points]")) {
     const points = JSON.parse(chart.dataset.points);
     const cursor = chart.querySelector(".cursor");
-    chart.addEventListener("pointermove", (event) => {
+    const move = (event) => {
       const box = chart.getBoundingClientRect();
       const scale = chart.viewBox.baseVal.width / box.width;
       const x = (event.clientX - box.left) * scale;
@@ -36,7 +36,9 @@
       const lines = points.series.map(([name, values]) =>
         `${name}: ${values[best]}`);
       show([points.names[best], ...lines].join("\n"), event);
-    });
+    };
+    chart.addEventListener("pointermove", move);
+    chart.addEventListener("pointerdown", move);
     chart.addEventListener("pointerleave", () => {
       cursor.setAttribute("hidden", "");
       hide();
@@ -44,11 +46,13 @@
   }
 
   for (const matrix of document.querySelectorAll("svg.matrix")) {
-    matrix.addEventListener("pointermove", (event) => {
+    const move = (event) => {
       const text = event.target.dataset.tip;
       if (text) show(text, event);
       else hide();
-    });
+    };
+    matrix.addEventListener("pointermove", move);
+    matrix.addEventListener("pointerdown", move);
     matrix.addEventListener("pointerleave", hide);
   }
 })();

@@ -24,6 +24,9 @@ def header(run):
             facts.append(f"{name} {run.config[name]}")
     if figures.is_number(run.result.get("seconds")):
         facts.append(figures.duration(run.result["seconds"]))
+    count = as_dict(run.result.get("test")).get("count")
+    if figures.is_number(count):
+        facts.append(f"{figures.count(count)} test recordings")
     return tag(
         "header",
         tag("h1", f"{task}: {run.model}"),
@@ -53,41 +56,50 @@ def notices(run):
 def tiles(run):
     """The headline numbers."""
     test = as_dict(run.result.get("test"))
-    number = test.get("count")
-    noun = "recordings" if figures.is_number(number) else ""
-    tested = f"{figures.count(number)} test {noun}" if noun else ""
-    if not test:
-        tested = "not tested"
     for name, value, noisy in run.metrics():
-        note = tested
-        if figures.is_number(value) and figures.is_number(noisy):
-            note = f"noisy input: {figures.metric(name, noisy)}; {tested}"
+        note = "" if test else "not tested"
+        if figures.is_number(noisy):
+            note = f"noisy input: {figures.metric(name, noisy)}"
         yield tile(
             f"Test {figures.METRICS[name]}", figures.metric(name, value), note
         )
+    if not test and run.epochs:
+        yield from validation(run.epochs[-1])
     if figures.is_number(test.get("failed")) and test["failed"]:
         yield tile(
             "Without a value", figures.count(test["failed"]), "test recordings"
         )
-    yield tile("Parameters", figures.count(run.figure("parameters")))
-    yield tile(
-        "Occupancy",
-        figures.percent(run.figure("occupancy")),
-        "of the dense products are computed",
-    )
-    yield tile(
-        "Effective products",
-        figures.rate(run.figure("effective_macs")),
-        f"dense: {figures.rate(run.figure('dense_macs'))}",
-    )
+    for title, name, form, note in (
+        ("Parameters", "parameters", figures.count, ""),
+        ("Occupancy", "occupancy", figures.percent, "effective over dense"),
+        (
+            "Effective products",
+            "effective_macs",
+            figures.rate,
+            f"dense: {figures.rate(run.figure('dense_macs'))}",
+        ),
+    ):
+        if figures.is_number(run.figure(name)):
+            yield tile(title, form(run.figure(name)), note)
+
+
+def validation(row):
+    """What is known of a run that was not tested."""
+    for name, value in row.items():
+        if name and name.startswith("val_") and figures.is_number(value):
+            base = name.removeprefix("val_")
+            title = figures.METRICS.get(base, base)
+            text = figures.metric(name, value)
+            yield tile(f"Validation {title}", text, "after the last epoch")
 
 
 def tile(name, value, note=""):
     """One number with its name, and what it is to be compared with."""
+    number, _, unit = value.partition(figures.SPACE)
     return tag(
         "div",
         tag("span", name),
-        tag("strong", value),
+        tag("strong", number, tag("b", figures.SPACE, unit) if unit else None),
         tag("small", note) if note else None,
     )
 
@@ -117,15 +129,16 @@ def against_paper(run):
                 + [before] * len(printed)
             )
         rows.append([title, figures.metric(name, value), *texts])
-    for title, name, form in (
-        ("parameters", "parameters", figures.count),
-        ("dense products", "dense_macs", figures.rate),
-        ("effective products", "effective_macs", figures.rate),
-        ("occupancy", "occupancy", figures.percent),
+    # The paper's with the digits that it prints.
+    for title, name, ours, theirs in (
+        ("parameters", "parameters", figures.count, figures.thousands),
+        ("dense products", "dense_macs", figures.rate, _printed_rate),
+        ("effective products", "effective_macs", figures.rate, _printed_rate),
+        ("occupancy", "occupancy", figures.percent, figures.percent),
     ):
         rows.append(
-            [title, form(run.figure(name))]
-            + [form(getattr(row, name)) for row in printed]
+            [title, ours(run.figure(name))]
+            + [theirs(getattr(row, name)) for row in printed]
         )
     return section(
         "This run and the paper",
@@ -182,6 +195,10 @@ def definitions(values):
         "dl",
         [[tag("dt", n), tag("dd", _plain(v))] for n, v in values.items()],
     )
+
+
+def _printed_rate(value):
+    return figures.rate(value, digits=2)
 
 
 def _plain(value):
