@@ -40,7 +40,7 @@ def ticks(low, high, count=5):
     """Round numbers within an interval, about `count` of them."""
     if not high > low:
         return [low]
-    raw = (high - low) / count
+    raw = (high - low) / (count + 1)
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

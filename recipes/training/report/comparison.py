@@ -24,8 +24,7 @@ def compare(folders, path):
     Returns:
         The `pathlib.Path` of the page.
     """
-    folders = list(folders) if isinstance(folders, (list, tuple)) else []
-    if not folders:
+    if not isinstance(folders, (list, tuple)) or not folders:
         raise checks.bad_value("folders", "a list of run folders", folders)
     found = [runs.read(folder) for folder in folders]
     tasks = dict.fromkeys(run.task for run in found)

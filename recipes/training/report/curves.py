@@ -58,7 +58,7 @@ def groups(rows):
     found = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
-        if name in ("epoch", "", None) or not any(
+        if name == "epoch" or not any(
             isinstance(value, (int, float)) for value in values
         ):
             continue

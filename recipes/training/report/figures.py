@@ -58,9 +58,9 @@ def millions(value, unit="", digits=3):
     return number(value, f",.{digits}f", unit)
 
 
-def rate(value, digits=3):
+def rate(value):
     """Products a second, in millions."""
-    return millions(value, f"M{SPACE}MAC/s", digits)
+    return millions(value, f"M{SPACE}MAC/s")
 
 
 def count(value):

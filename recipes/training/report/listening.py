@@ -142,7 +142,7 @@ def _png(brightness):
     colours = matplotlib.colormaps["magma"].resampled(LEVELS)
     file = io.BytesIO()
     pixels = colours(np.clip(brightness, 0, 1), bytes=True)
-    matplotlib.image.imsave(file, pixels[..., :3], origin="lower", format="png")
+    matplotlib.image.imsave(file, pixels, origin="lower", format="png")
     return file.getvalue()
 
 

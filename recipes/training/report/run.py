@@ -121,7 +121,9 @@ def read(folder, rows=None):
     if rows is None:
         rows = reader.parse("metrics.csv", _dictionaries) or []
     run.epochs = [
-        {name: _value(value) for name, value in row.items()} for row in rows
+        # The last row may be cut off, or two be written over each other.
+        {name: _value(value) for name, value in row.items() if name}
+        for row in rows
     ]
     if run.task != "se":
         run.confusion = reader.parse("confusion.csv", _matrix)

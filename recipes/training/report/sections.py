@@ -47,8 +47,8 @@ def notices(run):
         )
     if run.problems:
         found.append(
-            "The run is not complete: it was stopped early, or is still "
-            f"going. Not shown: {'; '.join(run.problems)}."
+            "The run is not complete; it was stopped early, or is still "
+            f"going: {'; '.join(run.problems)}."
         )
     return [tag("p", text, class_="notice") for text in found]
 
@@ -86,7 +86,7 @@ def tiles(run):
 def validation(row):
     """What is known of a run that was not tested."""
     for name, value in row.items():
-        if name and name.startswith("val_") and figures.is_number(value):
+        if name.startswith("val_") and figures.is_number(value):
             base = name.removeprefix("val_")
             title = figures.METRICS.get(base, base)
             text = figures.metric(name, value)
@@ -132,8 +132,8 @@ def against_paper(run):
     # The paper's with the digits that it prints.
     for title, name, ours, theirs in (
         ("parameters", "parameters", figures.count, figures.thousands),
-        ("dense products", "dense_macs", figures.rate, _printed_rate),
-        ("effective products", "effective_macs", figures.rate, _printed_rate),
+        ("dense, M MAC/s", "dense_macs", figures.millions, _hundredths),
+        ("effective, M MAC/s", "effective_macs", figures.millions, _hundredths),
         ("occupancy", "occupancy", figures.percent, figures.percent),
     ):
         rows.append(
@@ -197,8 +197,8 @@ def definitions(values):
     )
 
 
-def _printed_rate(value):
-    return figures.rate(value, digits=2)
+def _hundredths(value):
+    return figures.millions(value, digits=2)
 
 
 def _plain(value):
