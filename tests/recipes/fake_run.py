@@ -96,7 +96,7 @@ def make_run(
     write_metrics(folder / "metrics.csv", metrics(task, epochs, costs, rng))
     result = {
         "task": task,
-        "data": data or "synthetic",
+        "data": data or f"synthetic speech ({task})",
         "best_epoch": max(1, round(0.8 * epochs)),
         "parameters": costs["params"],
         "dense_macs": costs["dense_macs"],

@@ -343,6 +343,9 @@ def test_data_is_named(tmp_path):
     assert "ynthetic" not in page.text
     assert "data: ../words" in page.text
     assert "comparable only if" in page.text
+    change_json(tmp_path / "b" / "config.json", sizes=[100, 10, 10])
+    page = written(tmp_path / "b")
+    assert "used a part of its data only" in page.text
 
 
 def test_the_papers_row(kws, se):
@@ -435,8 +438,8 @@ def test_compare(tmp_path, kws, se):
     path = report.compare([kws, gru, se], tmp_path / "pages" / "compare.html")
     page = checked(path)
     assert page.all("a") == [{"href": "../a%20gru/report.html"}]
-    assert "DuSpaR 16 synthetic 0 30 92.53 %" in page.text
-    assert "GRU 12 synthetic 0 2 50.00 %" in page.text
+    assert "DuSpaR 16 synthetic speech (kws) 0 30 92.53 %" in page.text
+    assert "GRU 12 synthetic speech (kws) 0 2 50.00 %" in page.text
     assert "GRU 12: confusion.csv is missing" in page.text
     assert page.text.count("Synthetic speech") == 2
     assert "Speech enhancement" in page.text and "16.20 dB" in page.text

@@ -46,21 +46,25 @@ class Run:
     @property
     def model(self):
         """The layer and its width, such as `"DuSpaR 128"`."""
-        name = figures.layer(self.config.get("model") or "unknown model")
-        return f"{name} {self.config.get('units') or ''}".rstrip()
+        known = {**self.result, **self.config}
+        name = figures.layer(known.get("model") or "unknown model")
+        return f"{name} {known.get('units') or ''}".rstrip()
 
     @property
     def data(self):
-        """`"synthetic"`, the folder of the data, or `None` if not known."""
+        """What the data is, or `None` if it is not known."""
         if self.result.get("data"):
             return str(self.result["data"])
         if "data" not in self.config:
             return None
-        return str(self.config["data"] or "synthetic")
+        return str(self.config["data"] or "synthetic speech")
 
     @property
     def synthetic(self):
-        return self.data == "synthetic"
+        """Whether the data is synthetic: no folder of data was given."""
+        if "data" in self.config:
+            return self.config["data"] is None
+        return (self.data or "").startswith("synthetic")
 
     def figure(self, name):
         """A figure of `result.json`, else of the profile."""

@@ -67,7 +67,7 @@ def tiles(run):
         yield from validation(run.epochs[-1])
     if figures.is_number(test.get("failed")) and test["failed"]:
         yield tile(
-            "Without a value", figures.count(test["failed"]), "test recordings"
+            "Scores without a value", figures.count(test["failed"]), "left out"
         )
     for title, name, form, note in (
         ("Parameters", "parameters", figures.count, ""),
@@ -158,6 +158,11 @@ def comparability(run, same):
         text += (
             "This run used synthetic speech: data differ, so the test results "
             "are not comparable. "
+        )
+    elif run.config.get("sizes"):
+        text += (
+            "This run used a part of its data only: the test results are not "
+            "comparable. "
         )
     else:
         text += (
