@@ -45,6 +45,18 @@ def notices(run):
             "by a synthesiser. Its results say nothing certain about real "
             "speech."
         )
+    worse = [
+        figures.METRICS[name]
+        for name, value, noisy in run.metrics()
+        if figures.is_number(value)
+        and figures.is_number(noisy)
+        and value < noisy
+    ]
+    if worse:
+        found.append(
+            "The enhanced speech scores below the noisy input in "
+            f"{' and '.join(worse)}."
+        )
     if run.problems:
         found.append(
             "The run is not complete; it was stopped early, or is still "
