@@ -6,10 +6,12 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup demo test bench lint docs clean
+.PHONY: help setup native fuzz demo test bench lint docs clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
+	@echo "make native  the C library, in build/native"
+	@echo "make fuzz    hostile input to it for FUZZ_SECONDS (needs clang)"
 	@echo "make demo    the paper's three models, their cost beside GRU's"
 	@echo "make test    all tests, on $(BACKENDS)"
 	@echo "make bench   measurements against peers (slow)"
@@ -23,6 +25,25 @@ $(VENV)/.installed: pyproject.toml
 	$(PY) -m pip install --quiet --upgrade pip
 	$(PY) -m pip install --quiet --editable ".[dev]"
 	touch $@
+
+CMAKE ?= $(or $(shell command -v cmake),$(VENV)/bin/cmake)
+native:
+	$(CMAKE) -S tflite -B build/native
+	$(CMAKE) --build build/native
+
+# New inputs go to build/fuzz/corpus; a crash leaves its input there, too.
+FUZZ_SECONDS ?= 60
+fuzz:
+	CC=clang $(CMAKE) -S tflite -B build/fuzz -DDUSPAR_FUZZ=ON \
+	  -DDUSPAR_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	$(CMAKE) --build build/fuzz
+	@set -e; for target in options delegate; do \
+	  mkdir -p build/fuzz/corpus/$$target; \
+	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) \
+	    -max_len=600 -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/corpus/crash_$$target- \
+	    build/fuzz/corpus/$$target tflite/fuzz/corpus/$$target; \
+	done
 
 demo: setup
 	$(PY) recipes/paper_table.py
@@ -48,6 +69,7 @@ bench: setup
 lint: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch]
 
 docs: setup
 	KERAS_BACKEND=jax $(PY) -m pdoc --docformat google \

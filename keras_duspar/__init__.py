@@ -6,6 +6,7 @@ from keras_duspar import layers
 from keras_duspar import losses
 from keras_duspar import metrics
 from keras_duspar import models
+from keras_duspar import native
 from keras_duspar import profiling
 from keras_duspar.cells import Cost
 from keras_duspar.cells import DeltaGRUCell

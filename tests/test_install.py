@@ -1,6 +1,7 @@
 """The package in an environment with Keras, NumPy and nothing else of ours."""
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -80,6 +81,45 @@ else:
     done = run(bare, code, KERAS_BACKEND="jax")
     assert done.returncode == 0, done.stderr
     assert "recurrent_1" in done.stdout
+
+
+def test_native_library_is_inside(bare):
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    code = """
+import pathlib, keras_duspar
+from keras_duspar import native
+package = pathlib.Path(keras_duspar.__file__).parent
+assert pathlib.Path(native.library_path()).parent == package / "native"
+assert native.load().duspar_version().decode() == keras_duspar.__version__
+assert "reference" in native.kernels()
+"""
+    done = run(bare, code, KERAS_BACKEND="jax")
+    assert done.returncode == 0, done.stderr
+
+
+def test_installs_without_a_compiler(bare, tmp_path):
+    """In pure Python; the library's absence is told when it is needed."""
+    pip = [bare, "-m", "pip", "install", "--quiet", "--no-deps"]
+    done = subprocess.run(
+        [*pip, "--target", tmp_path, ROOT],
+        env={**os.environ, "CC": str(tmp_path / "no_compiler")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    code = f"""
+import keras_duspar
+assert keras_duspar.__file__.startswith({str(tmp_path)!r})
+try:
+    keras_duspar.native.load()
+except FileNotFoundError as e:
+    assert "make native" in str(e) and "C compiler" in str(e)
+else:
+    raise AssertionError("there must be no library")
+"""
+    done = run(bare, code, KERAS_BACKEND="jax", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("backend", ["jax", "torch"])

@@ -1,0 +1,182 @@
+"""One recurrent layer of the native library, on NumPy arrays."""
+
+import ctypes
+
+import numpy as np
+
+from keras_duspar import checks
+from keras_duspar.native import interface
+from keras_duspar.native.library import load
+
+_DTYPES = {"float32": "float32", "bfloat16": "int16", "int8": "int8"}
+
+
+def _array(name, value, dtype, shape):
+    """Returns `value` as a contiguous array of this type and shape."""
+    array = np.ascontiguousarray(value, dtype)
+    if array.shape != tuple(shape):
+        raise checks.bad_value(name, f"of shape {tuple(shape)}", value)
+    return array
+
+
+class Layer:
+    """A DuSpaR or SpaR layer that runs in C, without TFLite.
+
+    Args:
+        kind: `"duspar"` or `"spar"`.
+        weights: A dictionary of arrays. `"spar"` has `gate_kernel`,
+            `candidate_kernel` and `gate_bias`. `"duspar"` has them with the
+            prefixes `feedforward/` and `feedback/`, and `feedforward_bias` and
+            `feedback_bias`. With `int8`, `gate_scale` and `candidate_scale` of
+            each cell, one for each output channel.
+        weight_type: Type of the kernels: `"float32"`, `"bfloat16"` (the upper
+            16 bits of each number, as `int16`) or `"int8"`.
+        kernel: Name of the kernel to use, one of `kernels()`. Defaults to the
+            fastest.
+
+    Example:
+
+    >>> weights = {
+    ...     "gate_kernel": np.ones((3, 2)),
+    ...     "candidate_kernel": np.ones((3, 2)),
+    ...     "gate_bias": np.zeros(2),
+    ... }
+    >>> layer = keras_duspar.native.Layer("spar", weights)
+    >>> y, states, counts = layer(np.ones((1, 4, 3)))
+    >>> y.shape, counts.steps, counts.nonzeros[0]
+    ((1, 4, 2), 4, 12)
+    """
+
+    def __init__(self, kind, weights, weight_type="float32", kernel=None):
+        self._pointer = None
+        checks.choice("kind", kind, interface.KINDS)
+        checks.choice("weight_type", weight_type, interface.WEIGHT_TYPES)
+        self.kind, self.weight_type = kind, weight_type
+        self._library = load()
+        self._keep = []  # arrays, until the library has copied them
+        prefix = "feedforward/" if kind == "duspar" else ""
+        first = weights.get(f"{prefix}gate_kernel")
+        if np.ndim(first) != 2:
+            raise checks.bad_value(
+                f"weights['{prefix}gate_kernel']",
+                "a matrix of shape (features, units)",
+                first,
+            )
+        self.features, self.units = (int(n) for n in np.shape(first))
+        parameters = interface.Parameters(
+            kind=interface.KINDS[kind],
+            weight_type=interface.WEIGHT_TYPES[weight_type],
+            features=self.features,
+            units=self.units,
+            feedforward=self._cell(weights, prefix, self.features, self.units),
+        )
+        if kind == "duspar":
+            parameters.feedback = self._cell(
+                weights, "feedback/", self.units, self.features
+            )
+            for name, size in (
+                ("feedforward_bias", self.units),
+                ("feedback_bias", self.features),
+            ):
+                pointer = self._copy(weights, name, "float32", (size,))
+                setattr(parameters, name, pointer)
+        self._pointer = self._library.duspar_layer_create(
+            ctypes.byref(parameters), kernel.encode() if kernel else None
+        )
+        self._keep.clear()
+        interface.check(self._library, self._pointer is not None)
+
+    def _copy(self, weights, name, dtype, shape):
+        if name not in weights:
+            raise checks.bad_value(
+                "weights", f"a dictionary with {name!r}", sorted(weights)
+            )
+        if dtype != "float32" and np.asarray(weights[name]).dtype != dtype:
+            # Numbers are never rounded here without being asked.
+            raise checks.bad_value(
+                f"weights[{name!r}]",
+                f"of dtype {dtype}, as `weight_type` is {self.weight_type!r}",
+                np.asarray(weights[name]),
+            )
+        array = _array(f"weights[{name!r}]", weights[name], dtype, shape)
+        self._keep.append(array)
+        return array.ctypes.data
+
+    def _cell(self, weights, prefix, inputs, outputs):
+        parts = {
+            "gate_kernel": (inputs, outputs),
+            "candidate_kernel": (inputs, outputs),
+            "gate_bias": (outputs,),
+        }
+        if self.weight_type == "int8":
+            parts["gate_scale"] = parts["candidate_scale"] = (outputs,)
+        pointers = {}
+        for name, shape in parts.items():
+            kernel = name.endswith("kernel")
+            dtype = _DTYPES[self.weight_type] if kernel else "float32"
+            pointers[name] = self._copy(weights, prefix + name, dtype, shape)
+        return interface.Cell(**pointers)
+
+    def __del__(self):
+        if self._pointer is not None:
+            self._library.duspar_layer_destroy(self._pointer)
+            self._pointer = None
+
+    @property
+    def kernel(self):
+        """Name of the kernel that runs the layer."""
+        return self._library.duspar_layer_kernel(self._pointer).decode()
+
+    def __call__(self, x, states=None):
+        """Runs the layer over sequences.
+
+        Args:
+            x: An array of shape `(batch, steps, features)`.
+            states: The initial states: `[f, g]` of DuSpaR, `[f]` of SpaR.
+                Defaults to zeros.
+
+        Returns:
+            A tuple of the output, the list of final states, and the counts,
+            which have the fields `steps`, `nonzeros` and `invocations`.
+        """
+        if np.ndim(x) != 3:
+            raise checks.bad_value(
+                "x", "of shape (batch, steps, features)", np.asarray(x)
+            )
+        batch, steps, _ = np.shape(x)
+        x = _array("x", x, "float32", (batch, steps, self.features))
+        widths = [self.units, self.features][: 2 if self._dual else 1]
+        if states is None:
+            states = [np.zeros((batch, width)) for width in widths]
+        if len(states) != len(widths):
+            raise checks.bad_value("states", f"a list of {len(widths)}", states)
+        before = [
+            _array("states", state, "float32", (batch, width))
+            for state, width in zip(states, widths)
+        ]
+        after = [np.empty_like(state) for state in before]
+        y = np.empty((batch, steps, self.units), "float32")
+        counts = interface.Counts()
+        pointers = (
+            [a.ctypes.data for a in before],
+            [a.ctypes.data for a in after],
+        )
+        (f0, g0), (f, g) = ((*p, None)[:2] for p in pointers)
+        status = self._library.duspar_layer_run(
+            self._pointer,
+            batch,
+            steps,
+            x.ctypes.data,
+            f0,
+            g0,
+            y.ctypes.data,
+            f,
+            g,
+            ctypes.byref(counts),
+        )
+        interface.check(self._library, status == 0)
+        return y, after, counts
+
+    @property
+    def _dual(self):
+        return self.kind == "duspar"

@@ -1,0 +1,27 @@
+/* The delegate, as the operators see it. */
+#ifndef DUSPAR_DELEGATE_H_
+#define DUSPAR_DELEGATE_H_
+
+#include "records.h"
+#include "tflite_abi.h"
+
+/* It lives until it was destroyed and no operator holds it any more: TFLite
+ * may free operators after their delegate. */
+typedef struct duspar_delegate duspar_delegate;
+struct duspar_delegate {
+  tfl_delegate base; /* what TFLite sees; `data` points to the whole */
+  atomic_size_t holders;
+  atomic_bool destroyed;
+  const char* kernel; /* name to ask for, or NULL */
+  char handle[64];
+  duspar_records records;
+  duspar_delegate* next; /* of all that are not destroyed */
+};
+
+void duspar_delegate_hold(duspar_delegate* delegate);
+void duspar_delegate_release(duspar_delegate* delegate);
+
+/* Whether an operator of this name is one of ours, and which. */
+bool duspar_kind_named(const char* name, duspar_kind* kind);
+
+#endif /* DUSPAR_DELEGATE_H_ */

@@ -1,0 +1,55 @@
+/* Kernels: one sparsifying cell, computed with one kind of instructions.
+ *
+ * A kernel packs the weights of a cell once, in the layout that it likes, and
+ * then makes steps. Layers and the delegate know nothing of the layout. A new
+ * kernel is one file with one `duspar_kernel`, named in the table in
+ * `kernels.c`; tests hold each against the reference.
+ */
+#ifndef DUSPAR_KERNELS_H_
+#define DUSPAR_KERNELS_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "duspar.h"
+
+enum { DUSPAR_WEIGHT_TYPES = 3 };
+
+/* The size of a cell. */
+typedef struct duspar_shape {
+  size_t inputs;
+  size_t outputs;
+  duspar_weight_type weight_type;
+} duspar_shape;
+
+/* Makes one step: state = S(a, state). `a` is not rectified yet. `packed` and
+ * `scratch` lie on borders of cache lines. Returns how many entries of
+ * relu(a) are not zero. */
+typedef size_t duspar_step(const duspar_shape* shape, const void* packed,
+                           const float* a, float* state, void* scratch);
+
+typedef struct duspar_kernel {
+  const char* name;
+  /* Whether this processor can run it. */
+  bool (*usable)(void);
+  /* Sets the bytes that packed weights take; false if that has no room. */
+  bool (*packed_bytes)(const duspar_shape* shape, size_t* bytes);
+  /* Sets the bytes of scratch memory of a step; false as above. */
+  bool (*scratch_bytes)(const duspar_shape* shape, size_t* bytes);
+  /* Copies weights to `packed`. They may lie at any address. */
+  void (*pack)(const duspar_shape* shape, const duspar_cell* cell,
+               void* packed);
+  /* One function for each duspar_weight_type. */
+  duspar_step* step[DUSPAR_WEIGHT_TYPES];
+} duspar_kernel;
+
+extern const duspar_kernel duspar_kernel_reference;
+
+/* Returns the kernel of that name, or the fastest usable one for NULL. Sets
+ * the error and returns NULL if there is none. */
+const duspar_kernel* duspar_kernel_find(const char* name);
+
+/* Returns the bytes of one weight. */
+size_t duspar_weight_bytes(duspar_weight_type type);
+
+#endif /* DUSPAR_KERNELS_H_ */

@@ -1,0 +1,134 @@
+/* The plain kernel: what every other kernel must agree with.
+ *
+ * Packed weights are the gate's bias, then (for int8) the scales of gate and
+ * candidate, then a row for each input: its weights to the gate followed by
+ * those to the candidate. So an input that is zero skips one contiguous row.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "memory.h"
+
+/* Where the parts of the packed weights begin. */
+typedef struct parts {
+  size_t bias;
+  size_t scales;
+  size_t rows;
+  size_t bytes;
+} parts;
+
+static bool find_parts(const duspar_shape* shape, parts* p) {
+  const bool scaled = shape->weight_type == DUSPAR_INT8;
+  const size_t weight = duspar_weight_bytes(shape->weight_type);
+  size_t width, weights;
+  size_t end = 0;
+  if (!duspar_multiply(shape->outputs, 2, &width) ||
+      !duspar_multiply(shape->inputs, width, &weights)) {
+    return false;
+  }
+  p->bias = end;
+  if (!duspar_add_lines(shape->outputs, sizeof(float), &end)) return false;
+  p->scales = end;
+  if (!duspar_add_lines(scaled ? width : 0, sizeof(float), &end)) return false;
+  p->rows = end;
+  if (!duspar_add_lines(weights, weight, &end)) return false;
+  p->bytes = end;
+  return true;
+}
+
+static bool usable(void) { return true; }
+
+static bool packed_bytes(const duspar_shape* shape, size_t* bytes) {
+  parts p;
+  if (!find_parts(shape, &p)) return false;
+  *bytes = p.bytes;
+  return true;
+}
+
+static bool scratch_bytes(const duspar_shape* shape, size_t* bytes) {
+  *bytes = 0;
+  return duspar_add_lines(shape->outputs, 2 * sizeof(float), bytes);
+}
+
+static void pack(const duspar_shape* shape, const duspar_cell* cell,
+                 void* packed) {
+  parts p = {0};
+  find_parts(shape, &p); /* packed_bytes has succeeded */
+  const size_t vector = shape->outputs * sizeof(float);
+  const size_t row = shape->outputs * duspar_weight_bytes(shape->weight_type);
+  char* to = packed;
+  memcpy(to + p.bias, cell->gate_bias, vector);
+  if (shape->weight_type == DUSPAR_INT8) {
+    memcpy(to + p.scales, cell->gate_scale, vector);
+    memcpy(to + p.scales + vector, cell->candidate_scale, vector);
+  }
+  for (size_t i = 0; i < shape->inputs; ++i) {
+    char* pair = to + p.rows + 2 * i * row;
+    memcpy(pair, (const char*)cell->gate_kernel + i * row, row);
+    memcpy(pair + row, (const char*)cell->candidate_kernel + i * row, row);
+  }
+}
+
+static float sigmoid(float a) { return 1.0f / (1.0f + expf(-a)); }
+
+static float from_bfloat16(uint16_t upper) {
+  const uint32_t bits = (uint32_t)upper << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* Moves the state by the sums of gate and candidate. */
+static void blend(size_t outputs, const float* sums, const float* bias,
+                  float* state) {
+  for (size_t j = 0; j < outputs; ++j) {
+    const float z = sigmoid(sums[j] + bias[j]);
+    const float c = tanhf(sums[outputs + j]);
+    state[j] = (1.0f - z) * state[j] + z * c;
+  }
+}
+
+/* Defines the step for one type of weights. `WEIGHT` makes a float of one. An
+ * entry of `a` counts unless it is zero or below, so that NaN is not lost. */
+#define DEFINE_STEP(NAME, TYPE, WEIGHT)                                    \
+  static size_t NAME(const duspar_shape* shape, const void* packed,        \
+                     const float* a, float* state, void* scratch) {        \
+    parts p = {0};                                                         \
+    find_parts(shape, &p);                                                 \
+    const size_t width = 2 * shape->outputs;                               \
+    const TYPE* rows = (const void*)((const char*)packed + p.rows);        \
+    const float* scales = (const void*)((const char*)packed + p.scales);   \
+    const bool scaled = shape->weight_type == DUSPAR_INT8;                 \
+    float* sums = scratch;                                                 \
+    size_t nonzeros = 0;                                                   \
+    memset(sums, 0, width * sizeof(float));                                \
+    for (size_t i = 0; i < shape->inputs; ++i) {                           \
+      if (a[i] <= 0.0f) continue;                                          \
+      const TYPE* row = rows + i * width;                                  \
+      ++nonzeros;                                                          \
+      for (size_t j = 0; j < width; ++j) sums[j] += a[i] * WEIGHT(row[j]); \
+    }                                                                      \
+    for (size_t j = 0; scaled && j < width; ++j) sums[j] *= scales[j];     \
+    blend(shape->outputs, sums, packed, state);                            \
+    return nonzeros;                                                       \
+  }
+
+DEFINE_STEP(step_float32, float, )
+DEFINE_STEP(step_bfloat16, uint16_t, from_bfloat16)
+DEFINE_STEP(step_int8, int8_t, (float))
+
+const duspar_kernel duspar_kernel_reference = {
+    .name = "reference",
+    .usable = usable,
+    .packed_bytes = packed_bytes,
+    .scratch_bytes = scratch_bytes,
+    .pack = pack,
+    .step =
+        {
+            [DUSPAR_FLOAT32] = step_float32,
+            [DUSPAR_BFLOAT16] = step_bfloat16,
+            [DUSPAR_INT8] = step_int8,
+        },
+};

@@ -1,0 +1,266 @@
+#include "layer.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "memory.h"
+
+/* Where a run keeps its vectors, in bytes from the start of the scratch. */
+typedef struct scratch_plan {
+  size_t operand; /* e of DuSpaR, (N) */
+  size_t output;  /* y of a step that nobody asked for, (M) */
+  size_t f;
+  size_t g;
+  size_t kernel;
+  size_t bytes;
+} scratch_plan;
+
+struct duspar_layer {
+  const duspar_kernel* kernel;
+  duspar_kind kind;
+  duspar_shape feedforward;
+  duspar_shape feedback;
+  const void* feedforward_packed;
+  const void* feedback_packed;
+  const float* feedforward_bias;
+  const float* feedback_bias;
+  scratch_plan scratch;
+  void* memory; /* behind the four pointers */
+};
+
+static duspar_status check_cell(const duspar_cell* cell, bool scaled,
+                                const char* name) {
+  if (cell->gate_kernel == NULL || cell->candidate_kernel == NULL ||
+      cell->gate_bias == NULL) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must have kernels and a gate bias, not NULL.",
+                       name);
+  }
+  if (scaled && (cell->gate_scale == NULL || cell->candidate_scale == NULL)) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must have scales: its weights are int8.", name);
+  }
+  return DUSPAR_OK;
+}
+
+static duspar_status check_parameters(const duspar_parameters* p) {
+  if (p == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`parameters` must not be NULL.");
+  }
+  if (p->kind != DUSPAR_KIND_SPAR && p->kind != DUSPAR_KIND_DUSPAR) {
+    return duspar_fail(DUSPAR_INVALID, "`kind` must be 0 or 1, not %d.",
+                       (int)p->kind);
+  }
+  if (p->weight_type < 0 || p->weight_type >= DUSPAR_WEIGHT_TYPES) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`weight_type` must be 0, 1 or 2, "
+                       "not %d.",
+                       (int)p->weight_type);
+  }
+  if (p->features < 1 || p->units < 1) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`features` and `units` must be at least 1, not %d "
+                       "and %d.",
+                       (int)p->features, (int)p->units);
+  }
+  const bool scaled = p->weight_type == DUSPAR_INT8;
+  duspar_status status = check_cell(&p->feedforward, scaled, "feedforward");
+  if (status != DUSPAR_OK || p->kind == DUSPAR_KIND_SPAR) return status;
+  if (p->feedforward_bias == NULL || p->feedback_bias == NULL) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`feedforward_bias` and `feedback_bias` of DuSpaR must "
+                       "not be NULL.");
+  }
+  return check_cell(&p->feedback, scaled, "feedback");
+}
+
+static bool plan_scratch(duspar_layer* layer, const duspar_shape* largest) {
+  const size_t features = layer->feedforward.inputs;
+  const size_t units = layer->feedforward.outputs;
+  scratch_plan* plan = &layer->scratch;
+  size_t end = 0, kernel;
+  plan->operand = end;
+  if (!duspar_add_lines(features, sizeof(float), &end)) return false;
+  plan->output = end;
+  if (!duspar_add_lines(units, sizeof(float), &end)) return false;
+  plan->f = end;
+  if (!duspar_add_lines(units, sizeof(float), &end)) return false;
+  plan->g = end;
+  if (!duspar_add_lines(features, sizeof(float), &end)) return false;
+  plan->kernel = end;
+  if (!layer->kernel->scratch_bytes(largest, &kernel)) return false;
+  return duspar_add_lines(kernel, 1, &end) && ((plan->bytes = end), true);
+}
+
+/* Copies all weights into one block of memory. */
+static duspar_status pack_weights(duspar_layer* layer,
+                                  const duspar_parameters* p) {
+  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  const size_t features = layer->feedforward.inputs;
+  const size_t units = layer->feedforward.outputs;
+  size_t forward = 0, back = 0, total = 0;
+  bool fits = layer->kernel->packed_bytes(&layer->feedforward, &forward) &&
+              duspar_add_lines(forward, 1, &total);
+  const size_t back_start = total;
+  fits = fits && layer->kernel->packed_bytes(&layer->feedback, &back) &&
+         duspar_add_lines(dual ? back : 0, 1, &total);
+  const size_t units_start = total;
+  fits = fits && duspar_add_lines(units, sizeof(float), &total);
+  const size_t features_start = total;
+  fits = fits && duspar_add_lines(features, sizeof(float), &total);
+  if (!fits) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "%zu features and %zu units are more than memory can "
+                       "hold.",
+                       features, units);
+  }
+  char* memory = duspar_allocate(total);
+  if (memory == NULL) return duspar_fail_memory(total);
+  layer->memory = memory;
+  layer->kernel->pack(&layer->feedforward, &p->feedforward, memory);
+  layer->feedforward_packed = memory;
+  if (dual) {
+    layer->kernel->pack(&layer->feedback, &p->feedback, memory + back_start);
+    memcpy(memory + units_start, p->feedforward_bias, units * sizeof(float));
+    memcpy(memory + features_start, p->feedback_bias, features * sizeof(float));
+    layer->feedback_packed = memory + back_start;
+    layer->feedforward_bias = (const void*)(memory + units_start);
+    layer->feedback_bias = (const void*)(memory + features_start);
+  }
+  return DUSPAR_OK;
+}
+
+duspar_layer* duspar_layer_create(const duspar_parameters* p,
+                                  const char* kernel) {
+  if (check_parameters(p) != DUSPAR_OK) return NULL;
+  const duspar_kernel* found = duspar_kernel_find(kernel);
+  if (found == NULL) return NULL;
+  duspar_layer* layer = calloc(1, sizeof *layer);
+  if (layer == NULL) {
+    duspar_fail_memory(sizeof *layer);
+    return NULL;
+  }
+  const duspar_weight_type type = (duspar_weight_type)p->weight_type;
+  layer->kernel = found;
+  layer->kind = (duspar_kind)p->kind;
+  layer->feedforward =
+      (duspar_shape){(size_t)p->features, (size_t)p->units, type};
+  layer->feedback = (duspar_shape){(size_t)p->units, (size_t)p->features, type};
+  const bool back_is_wider =
+      layer->kind == DUSPAR_KIND_DUSPAR && p->features > p->units;
+  if (!plan_scratch(layer,
+                    back_is_wider ? &layer->feedback : &layer->feedforward)) {
+    duspar_fail(DUSPAR_INVALID, "`features` and `units` are too large.");
+    duspar_layer_destroy(layer);
+    return NULL;
+  }
+  if (pack_weights(layer, p) != DUSPAR_OK) {
+    duspar_layer_destroy(layer);
+    return NULL;
+  }
+  return layer;
+}
+
+void duspar_layer_destroy(duspar_layer* layer) {
+  if (layer == NULL) return;
+  duspar_release(layer->memory);
+  free(layer);
+}
+
+const char* duspar_layer_kernel(const duspar_layer* layer) {
+  return layer->kernel->name;
+}
+
+size_t duspar_layer_scratch(const duspar_layer* layer) {
+  return layer->scratch.bytes;
+}
+
+/* Runs one sequence; `f` and `g` are its states, `y` may be NULL. */
+static void run_sequence(const duspar_layer* layer, size_t steps,
+                         const float* x, float* f, float* g, float* y,
+                         char* scratch, duspar_counts* counts) {
+  const size_t features = layer->feedforward.inputs;
+  const size_t units = layer->feedforward.outputs;
+  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  duspar_step* step = layer->kernel->step[layer->feedforward.weight_type];
+  float* e = (void*)(scratch + layer->scratch.operand);
+  float* unseen = (void*)(scratch + layer->scratch.output);
+  void* room = scratch + layer->scratch.kernel;
+  for (size_t t = 0; t < steps; ++t, x += features) {
+    float* out = y != NULL ? y + t * units : unseen;
+    if (!dual) {
+      counts->nonzeros[0] +=
+          step(&layer->feedforward, layer->feedforward_packed, x, f, room);
+      memcpy(out, f, units * sizeof(float));
+      continue;
+    }
+    for (size_t i = 0; i < features; ++i) {
+      e[i] = x[i] - (g[i] + layer->feedback_bias[i]);
+    }
+    counts->nonzeros[0] +=
+        step(&layer->feedforward, layer->feedforward_packed, e, f, room);
+    for (size_t j = 0; j < units; ++j) {
+      out[j] = f[j] + layer->feedforward_bias[j];
+    }
+    counts->nonzeros[1] +=
+        step(&layer->feedback, layer->feedback_packed, out, g, room);
+  }
+  counts->steps += steps;
+}
+
+void duspar_layer_execute(const duspar_layer* layer, const duspar_sequence* s,
+                          void* scratch, duspar_counts* counts) {
+  const size_t features = layer->feedforward.inputs;
+  const size_t units = layer->feedforward.outputs;
+  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  float* f = (void*)((char*)scratch + layer->scratch.f);
+  float* g = (void*)((char*)scratch + layer->scratch.g);
+  for (size_t b = 0; b < s->batch; ++b) {
+    const float* x = s->steps ? s->x + b * s->steps * features : NULL;
+    float* y = s->steps && s->y ? s->y + b * s->steps * units : NULL;
+    memcpy(f, s->f0 + b * units, units * sizeof(float));
+    if (dual) memcpy(g, s->g0 + b * features, features * sizeof(float));
+    run_sequence(layer, s->steps, x, f, g, y, scratch, counts);
+    if (s->f) memcpy(s->f + b * units, f, units * sizeof(float));
+    if (dual && s->g) {
+      memcpy(s->g + b * features, g, features * sizeof(float));
+    }
+  }
+  counts->invocations += 1;
+}
+
+duspar_status duspar_layer_run(const duspar_layer* layer, int64_t batch,
+                               int64_t steps, const float* x, const float* f0,
+                               const float* g0, float* y, float* f, float* g,
+                               duspar_counts* counts) {
+  if (layer == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`layer` must not be NULL.");
+  }
+  if (batch < 0 || steps < 0) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`batch` and `steps` must not be negative: %lld, %lld.",
+                       (long long)batch, (long long)steps);
+  }
+  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  if (batch > 0 &&
+      ((steps > 0 && x == NULL) || f0 == NULL || (dual && g0 == NULL))) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`x` and the initial states must not be NULL.");
+  }
+  void* scratch = duspar_allocate(layer->scratch.bytes);
+  if (scratch == NULL) return duspar_fail_memory(layer->scratch.bytes);
+  const duspar_sequence sequence = {
+      (size_t)batch, (size_t)steps, x, f0, g0, y, f, g};
+  duspar_counts counted = {0};
+  duspar_layer_execute(layer, &sequence, scratch, &counted);
+  duspar_release(scratch);
+  if (counts != NULL) {
+    counts->invocations += counted.invocations;
+    counts->steps += counted.steps;
+    counts->nonzeros[0] += counted.nonzeros[0];
+    counts->nonzeros[1] += counted.nonzeros[1];
+  }
+  return DUSPAR_OK;
+}

@@ -1,0 +1,26 @@
+/* Sizes that cannot overflow, and memory on the borders of cache lines. */
+#ifndef DUSPAR_MEMORY_H_
+#define DUSPAR_MEMORY_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DUSPAR_ALIGNMENT = 64 };
+
+/* Sets `*product` to a * b, or returns false if that has no room. */
+bool duspar_multiply(size_t a, size_t b, size_t* product);
+
+/* Sets `*sum` to a + b, or returns false if that has no room. */
+bool duspar_add(size_t a, size_t b, size_t* sum);
+
+/* Adds `count` items of `size` bytes, rounded up to whole cache lines, to
+ * `*total`, or returns false if that has no room. */
+bool duspar_add_lines(size_t count, size_t size, size_t* total);
+
+/* Returns `bytes` bytes on the border of a cache line, or NULL. */
+void* duspar_allocate(size_t bytes);
+
+/* Frees what `duspar_allocate` returned; NULL is allowed. */
+void duspar_release(void* memory);
+
+#endif /* DUSPAR_MEMORY_H_ */

@@ -1,0 +1,247 @@
+#include "operator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "delegate.h"
+#include "error.h"
+#include "layer.h"
+#include "memory.h"
+#include "signature.h"
+
+typedef struct operator_data {
+  duspar_delegate* delegate;
+  duspar_record* record;
+  duspar_kind kind;
+  duspar_options options;
+  duspar_tensors tensors;
+  duspar_sizes sizes;
+  bool wanted[DUSPAR_MAX_OUTPUTS];
+  bool ready;
+  duspar_parameters source; /* where the weights of `layer` were */
+  duspar_layer* layer;
+  void* scratch;
+  char problem[512]; /* why the operator cannot run, from `init` */
+} operator_data;
+
+/* Reads what does not depend on tensors. */
+static duspar_status read_node(operator_data* op, tfl_context* context,
+                               const tfl_delegate_params* params, int* index) {
+  tfl_node* node = NULL;
+  tfl_registration* registration = NULL;
+  if (params->nodes_to_replace == NULL || params->nodes_to_replace->size != 1) {
+    return duspar_fail(DUSPAR_INVALID, "operators must come one by one");
+  }
+  *index = params->nodes_to_replace->data[0];
+  if (context->get_node_and_registration(context, *index, &node,
+                                         &registration) != TFL_OK ||
+      node == NULL || registration == NULL ||
+      !duspar_kind_named(registration->custom_name, &op->kind)) {
+    return duspar_fail(DUSPAR_INVALID, "node %d cannot be read", *index);
+  }
+  const int size = node->custom_initial_data_size;
+  const duspar_status status = duspar_options_parse(
+      node->custom_initial_data, size > 0 ? (size_t)size : 0, &op->options);
+  if (status != DUSPAR_OK) return status;
+  return duspar_signature_bind(op->kind, op->options.weight_type, node,
+                               &op->tensors);
+}
+
+/* A failure is kept for `prepare`, which can tell it: `init` could only
+ * return a value that old runtimes do not know. */
+static void* init(tfl_context* context, const char* buffer, size_t length) {
+  (void)length;
+  const tfl_delegate_params* params = (const void*)buffer;
+  int node = -1;
+  operator_data* op = calloc(1, sizeof *op);
+  if (op == NULL) return NULL;
+  op->delegate = params->delegate->data;
+  duspar_delegate_hold(op->delegate);
+  if (read_node(op, context, params, &node) != DUSPAR_OK) {
+    snprintf(op->problem, sizeof op->problem, "%s", duspar_last_error());
+    return op;
+  }
+  op->record = duspar_records_open(&op->delegate->records, context, node,
+                                   op->kind, op->options.layer);
+  if (op->record == NULL) {
+    duspar_fail_memory(sizeof *op->record);
+    snprintf(op->problem, sizeof op->problem, "%s", duspar_last_error());
+  }
+  return op;
+}
+
+static void free_operator(tfl_context* context, void* buffer) {
+  (void)context;
+  operator_data* op = buffer;
+  if (op == NULL) return;
+  if (op->record != NULL) duspar_record_close(op->record);
+  duspar_layer_destroy(op->layer);
+  duspar_release(op->scratch);
+  duspar_delegate_release(op->delegate);
+  free(op);
+}
+
+/* TFLite gives no memory to outputs that nothing reads. */
+static void find_wanted(operator_data* op, const tfl_node* node) {
+  for (int o = 0; o < op->tensors.output_count; ++o) {
+    op->wanted[o] = false;
+    for (int i = 0; node->outputs != NULL && i < node->outputs->size; ++i) {
+      if (node->outputs->data[i] == op->tensors.outputs[o]) {
+        op->wanted[o] = true;
+      }
+    }
+  }
+}
+
+static duspar_status resize_output(operator_data* op, tfl_context* context,
+                                   int o) {
+  int shape[3];
+  const duspar_status status =
+      duspar_signature_check_output(context, &op->tensors, o);
+  if (status != DUSPAR_OK) return status;
+  const int rank = duspar_signature_output_shape(o, &op->sizes, shape);
+  size_t bytes = sizeof(float);
+  for (int i = 0; i < rank; ++i) {
+    if (!duspar_multiply(bytes, (size_t)shape[i], &bytes) ||
+        bytes > PTRDIFF_MAX) {
+      return duspar_fail(DUSPAR_INVALID, "output %d would be too large", o);
+    }
+  }
+  tfl_ints* dims = malloc(sizeof *dims + (size_t)rank * sizeof(int));
+  if (dims == NULL) return duspar_fail_memory(sizeof *dims);
+  dims->size = rank;
+  memcpy(dims->data, shape, (size_t)rank * sizeof(int));
+  tfl_tensor* tensor = &context->tensors[op->tensors.outputs[o]];
+  if (context->resize_tensor(context, tensor, dims) != TFL_OK) {
+    return duspar_fail(DUSPAR_INVALID, "output %d cannot be resized", o);
+  }
+  return DUSPAR_OK;
+}
+
+/* Packs the weights, once: they are constants of the model. */
+static duspar_status make_layer(operator_data* op, tfl_context* context) {
+  duspar_parameters source;
+  duspar_signature_parameters(op->kind, &op->options, context, &op->tensors,
+                              &op->sizes, &source);
+  if (op->layer != NULL && memcmp(&source, &op->source, sizeof source) == 0) {
+    return DUSPAR_OK;
+  }
+  duspar_layer_destroy(op->layer);
+  duspar_release(op->scratch);
+  op->scratch = NULL;
+  op->layer = duspar_layer_create(&source, op->delegate->kernel);
+  if (op->layer == NULL) return DUSPAR_INVALID;
+  op->source = source;
+  op->scratch = duspar_allocate(duspar_layer_scratch(op->layer));
+  if (op->scratch == NULL) {
+    duspar_layer_destroy(op->layer);
+    op->layer = NULL;
+    return duspar_fail_memory(0);
+  }
+  duspar_record_describe(op->record, op->sizes.features, op->sizes.units,
+                         duspar_layer_kernel(op->layer));
+  return DUSPAR_OK;
+}
+
+static tfl_status report(operator_data* op, tfl_context* context) {
+  char reason[512];
+  snprintf(reason, sizeof reason, "%s", duspar_last_error());
+  duspar_fail(DUSPAR_INVALID, "%s layer '%s': %s.",
+              op->kind == DUSPAR_KIND_DUSPAR ? "DuSpaR" : "SpaR",
+              op->options.layer, reason);
+  context->report_error(context, "%s", duspar_last_error());
+  return TFL_ERROR;
+}
+
+static tfl_status prepare(tfl_context* context, tfl_node* node) {
+  operator_data* op = node->user_data;
+  if (op == NULL) {
+    duspar_fail_memory(sizeof *op);
+    context->report_error(context, "%s", duspar_last_error());
+    return TFL_ERROR;
+  }
+  op->ready = false;
+  if (op->problem[0] != '\0') {
+    duspar_fail(DUSPAR_INVALID, "%s", op->problem);
+    return report(op, context);
+  }
+  if (duspar_signature_check_inputs(op->kind, &op->options, context,
+                                    &op->tensors, &op->sizes) != DUSPAR_OK ||
+      make_layer(op, context) != DUSPAR_OK) {
+    return report(op, context);
+  }
+  find_wanted(op, node);
+  for (int o = 0; o < op->tensors.output_count; ++o) {
+    if (op->wanted[o] && resize_output(op, context, o) != DUSPAR_OK) {
+      return report(op, context);
+    }
+  }
+  op->ready = true;
+  return TFL_OK;
+}
+
+static duspar_status run(operator_data* op, tfl_context* context) {
+  const duspar_sizes* sizes = &op->sizes;
+  const int batch = (int)sizes->batch, steps = (int)sizes->steps;
+  const int features = (int)sizes->features, units = (int)sizes->units;
+  const bool dual = op->kind == DUSPAR_KIND_DUSPAR;
+  const int x_shape[] = {batch, steps, features};
+  const int f_shape[] = {batch, units};
+  const int g_shape[] = {batch, features};
+  const int* inputs = op->tensors.inputs;
+  float *x = NULL, *f0 = NULL, *g0 = NULL;
+  float* out[DUSPAR_MAX_OUTPUTS] = {NULL, NULL, NULL};
+  duspar_status status;
+  if (!op->ready) {
+    return duspar_fail(DUSPAR_INVALID, "tensors were not allocated");
+  }
+  status = duspar_signature_data(context, inputs[0], 3, x_shape, &x);
+  if (status == DUSPAR_OK) {
+    status = duspar_signature_data(context, inputs[1], 2, f_shape, &f0);
+  }
+  if (status == DUSPAR_OK && dual) {
+    status = duspar_signature_data(context, inputs[2], 2, g_shape, &g0);
+  }
+  for (int o = 0; o < op->tensors.output_count; ++o) {
+    int shape[3];
+    const int rank = duspar_signature_output_shape(o, sizes, shape);
+    if (status == DUSPAR_OK && op->wanted[o]) {
+      status = duspar_signature_data(context, op->tensors.outputs[o], rank,
+                                     shape, &out[o]);
+    }
+  }
+  if (status != DUSPAR_OK) return status;
+  const duspar_sequence sequence = {sizes->batch, sizes->steps, x,      f0,
+                                    g0,           out[0],       out[1], out[2]};
+  duspar_counts counts = {0};
+  duspar_layer_execute(op->layer, &sequence, op->scratch, &counts);
+  duspar_counters_add(&op->record->counters, &counts);
+  return DUSPAR_OK;
+}
+
+static tfl_status invoke(tfl_context* context, tfl_node* node) {
+  operator_data* op = node->user_data;
+  if (op == NULL) return TFL_ERROR;
+  return run(op, context) == DUSPAR_OK ? TFL_OK : report(op, context);
+}
+
+/* Profilers show the layer's name beside the time. */
+static const char* profiling_string(const tfl_context* context,
+                                    const tfl_node* node) {
+  (void)context;
+  const operator_data* op = node->user_data;
+  return op != NULL ? op->options.layer : "";
+}
+
+tfl_registration duspar_operator_registration(void) {
+  return (tfl_registration){
+      .init = init,
+      .free = free_operator,
+      .prepare = prepare,
+      .invoke = invoke,
+      .profiling_string = profiling_string,
+      .custom_name = "DuSpaRDelegate",
+      .version = 1,
+  };
+}

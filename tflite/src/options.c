@@ -1,0 +1,92 @@
+#include "options.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "flexbuffer.h"
+
+static duspar_status read_integer(flex_buffer buffer, flex_value map,
+                                  const char* key, int64_t* number) {
+  flex_value value;
+  const flex_lookup lookup = flex_find(buffer, map, key, &value);
+  if (lookup == FLEX_ABSENT) {
+    return duspar_fail(DUSPAR_INVALID, "the option `%s` is missing", key);
+  }
+  if (lookup == FLEX_BROKEN || !flex_integer(buffer, value, number)) {
+    return duspar_fail(DUSPAR_INVALID, "the option `%s` is no integer", key);
+  }
+  return DUSPAR_OK;
+}
+
+static duspar_status read_weight_type(flex_buffer buffer, flex_value map,
+                                      duspar_weight_type* type) {
+  static const char* const names[] = {"float32", "bfloat16", "int8"};
+  flex_value value;
+  const char* text;
+  size_t length;
+  if (flex_find(buffer, map, "weights", &value) == FLEX_FOUND &&
+      flex_text(buffer, value, &text, &length)) {
+    for (int i = 0; i < 3; ++i) {
+      if (length == strlen(names[i]) && memcmp(text, names[i], length) == 0) {
+        *type = (duspar_weight_type)i;
+        return DUSPAR_OK;
+      }
+    }
+  }
+  return duspar_fail(DUSPAR_INVALID,
+                     "the option `weights` must be one of 'float32', "
+                     "'bfloat16', 'int8'");
+}
+
+static duspar_status read_layer(flex_buffer buffer, flex_value map, char* layer,
+                                size_t room) {
+  flex_value value;
+  const char* text;
+  size_t length;
+  const flex_lookup lookup = flex_find(buffer, map, "layer", &value);
+  layer[0] = '\0';
+  if (lookup == FLEX_ABSENT) return DUSPAR_OK;
+  if (lookup == FLEX_BROKEN || !flex_text(buffer, value, &text, &length) ||
+      length >= room || memchr(text, '\0', length) != NULL) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "the option `layer` must be a text of at most %zu "
+                       "bytes",
+                       room - 1);
+  }
+  memcpy(layer, text, length);
+  layer[length] = '\0';
+  return DUSPAR_OK;
+}
+
+duspar_status duspar_options_parse(const void* bytes, size_t size,
+                                   duspar_options* options) {
+  const flex_buffer buffer = {bytes, bytes == NULL ? 0 : size};
+  flex_value map;
+  int64_t version;
+  duspar_status status;
+  memset(options, 0, sizeof *options);
+  if (!flex_root(buffer, &map)) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "the operator's options are no FlexBuffers map");
+  }
+  status = read_integer(buffer, map, "version", &version);
+  if (status != DUSPAR_OK) return status;
+  if (version != 1) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "the operator has version %lld, this library knows "
+                       "version 1: convert the model anew, or update the "
+                       "library",
+                       (long long)version);
+  }
+  status = read_integer(buffer, map, "units", &options->units);
+  if (status != DUSPAR_OK) return status;
+  if (options->units < 1 || options->units > INT32_MAX) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "the option `units` must be in 1 to 2147483647, not "
+                       "%lld",
+                       (long long)options->units);
+  }
+  status = read_weight_type(buffer, map, &options->weight_type);
+  if (status != DUSPAR_OK) return status;
+  return read_layer(buffer, map, options->layer, sizeof options->layer);
+}

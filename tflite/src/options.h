@@ -1,0 +1,20 @@
+/* The options of a custom operator, which come as a FlexBuffers map. */
+#ifndef DUSPAR_OPTIONS_H_
+#define DUSPAR_OPTIONS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "duspar.h"
+
+typedef struct duspar_options {
+  int64_t units;
+  duspar_weight_type weight_type;
+  char layer[256];
+} duspar_options;
+
+/* Reads the options from `size` bytes, which may be anything. */
+duspar_status duspar_options_parse(const void* bytes, size_t size,
+                                   duspar_options* options);
+
+#endif /* DUSPAR_OPTIONS_H_ */

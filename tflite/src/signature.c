@@ -1,0 +1,313 @@
+#include "signature.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+#include "kernels.h"
+#include "memory.h"
+
+typedef enum role { VALUE, BIAS, KERNEL, SCALE } role;
+
+/* One input. Its shape is a word of the letters B, T, N and M. */
+typedef struct slot {
+  const char* name;
+  role role;
+  const char* shape;
+} slot;
+
+static const slot duspar_slots[] = {
+    {"x", VALUE, "BTN"},
+    {"f0", VALUE, "BM"},
+    {"g0", VALUE, "BN"},
+    {"feedforward.gate_kernel", KERNEL, "NM"},
+    {"feedforward.candidate_kernel", KERNEL, "NM"},
+    {"feedback.gate_kernel", KERNEL, "MN"},
+    {"feedback.candidate_kernel", KERNEL, "MN"},
+    {"feedforward.gate_bias", BIAS, "M"},
+    {"feedback.gate_bias", BIAS, "N"},
+    {"feedforward_bias", BIAS, "M"},
+    {"feedback_bias", BIAS, "N"},
+    {"feedforward.gate_kernel's scale", SCALE, "M"},
+    {"feedforward.candidate_kernel's scale", SCALE, "M"},
+    {"feedback.gate_kernel's scale", SCALE, "N"},
+    {"feedback.candidate_kernel's scale", SCALE, "N"},
+};
+
+static const slot spar_slots[] = {
+    {"x", VALUE, "BTN"},
+    {"f0", VALUE, "BM"},
+    {"gate_kernel", KERNEL, "NM"},
+    {"candidate_kernel", KERNEL, "NM"},
+    {"gate_bias", BIAS, "M"},
+    {"gate_kernel's scale", SCALE, "M"},
+    {"candidate_kernel's scale", SCALE, "M"},
+};
+
+static const slot* slots_of(duspar_kind kind) {
+  return kind == DUSPAR_KIND_DUSPAR ? duspar_slots : spar_slots;
+}
+
+static int input_count(duspar_kind kind, duspar_weight_type type) {
+  const int scales = kind == DUSPAR_KIND_DUSPAR ? 4 : 2;
+  const int plain = kind == DUSPAR_KIND_DUSPAR ? 11 : 5;
+  return type == DUSPAR_INT8 ? plain + scales : plain;
+}
+
+duspar_status duspar_signature_bind(duspar_kind kind, duspar_weight_type type,
+                                    const tfl_node* node,
+                                    duspar_tensors* tensors) {
+  const int inputs = input_count(kind, type);
+  const int outputs = kind == DUSPAR_KIND_DUSPAR ? 3 : 2;
+  const int found_inputs = node->inputs ? node->inputs->size : 0;
+  const int found_outputs = node->outputs ? node->outputs->size : 0;
+  if (found_inputs != inputs || found_outputs != outputs) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "the operator must have %d inputs and %d outputs, not "
+                       "%d and %d",
+                       inputs, outputs, found_inputs, found_outputs);
+  }
+  tensors->input_count = inputs;
+  tensors->output_count = outputs;
+  memcpy(tensors->inputs, node->inputs->data, (size_t)inputs * sizeof(int));
+  memcpy(tensors->outputs, node->outputs->data, (size_t)outputs * sizeof(int));
+  return DUSPAR_OK;
+}
+
+static const tfl_tensor* tensor_at(const tfl_context* context, int index) {
+  if (index < 0 || (size_t)index >= context->tensors_size) return NULL;
+  return &context->tensors[index];
+}
+
+/* Writes a shape as "(2, 3)" for a message. */
+static void print_shape(const int* dims, int rank, char* text, size_t room) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; i < rank && used < room; ++i) {
+    const int more =
+        snprintf(text + used, room - used, "%s%d", i ? ", " : "", dims[i]);
+    if (more < 0) return;
+    used += (size_t)more;
+  }
+}
+
+/* The size that a letter of a shape stands for. */
+static size_t size_of(char letter, const duspar_sizes* sizes) {
+  switch (letter) {
+    case 'B':
+      return sizes->batch;
+    case 'T':
+      return sizes->steps;
+    case 'N':
+      return sizes->features;
+    default:
+      return sizes->units;
+  }
+}
+
+static int shape_of(const char* letters, const duspar_sizes* sizes,
+                    int shape[3]) {
+  int rank = 0;
+  for (; letters[rank] != '\0'; ++rank) {
+    shape[rank] = (int)size_of(letters[rank], sizes);
+  }
+  return rank;
+}
+
+static duspar_status check_shape(const slot* s, const tfl_tensor* tensor,
+                                 const duspar_sizes* sizes) {
+  int shape[3];
+  char expected[64], received[64];
+  const int rank = shape_of(s->shape, sizes, shape);
+  const tfl_ints* dims = tensor->dims;
+  if (dims != NULL && dims->size == rank &&
+      memcmp(dims->data, shape, (size_t)rank * sizeof(int)) == 0) {
+    return DUSPAR_OK;
+  }
+  print_shape(shape, rank, expected, sizeof expected);
+  print_shape(dims ? dims->data : NULL, dims ? dims->size : 0, received,
+              sizeof received);
+  return duspar_fail(DUSPAR_INVALID, "`%s` must have the shape (%s), not (%s)",
+                     s->name, expected, received);
+}
+
+/* Checks that `bytes` hold `rank` dimensions of `item` bytes. */
+static duspar_status check_bytes(const char* name, const int* shape, int rank,
+                                 size_t item, size_t bytes) {
+  size_t needed = item;
+  for (int i = 0; i < rank; ++i) {
+    if (!duspar_multiply(needed, (size_t)shape[i], &needed)) {
+      return duspar_fail(DUSPAR_INVALID, "`%s` is too large", name);
+    }
+  }
+  if (bytes < needed) {
+    return duspar_fail(DUSPAR_INVALID, "`%s` must have %zu bytes, not %zu",
+                       name, needed, bytes);
+  }
+  return DUSPAR_OK;
+}
+
+static duspar_status check_input(const slot* s, duspar_weight_type weight_type,
+                                 const tfl_tensor* tensor,
+                                 const duspar_sizes* sizes) {
+  static const int kernel_types[] = {TFL_FLOAT32, TFL_INT16, TFL_INT8};
+  const bool kernel = s->role == KERNEL;
+  const int type = kernel ? kernel_types[weight_type] : TFL_FLOAT32;
+  const size_t item = kernel ? duspar_weight_bytes(weight_type) : 4;
+  if (tensor == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`%s` is missing", s->name);
+  }
+  if (tensor->type != type) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must have TFLite's type %d, not %d", s->name, type,
+                       tensor->type);
+  }
+  duspar_status status = check_shape(s, tensor, sizes);
+  if (status != DUSPAR_OK) return status;
+  if (s->role == VALUE) return DUSPAR_OK;
+  if (tensor->allocation_type != TFL_MEMORY_MAPPED || tensor->data == NULL ||
+      tensor->sparsity != NULL) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must be a constant of the model, stored densely",
+                       s->name);
+  }
+  return check_bytes(s->name, tensor->dims->data, tensor->dims->size, item,
+                     tensor->bytes);
+}
+
+duspar_status duspar_signature_check_inputs(duspar_kind kind,
+                                            const duspar_options* options,
+                                            const tfl_context* context,
+                                            const duspar_tensors* tensors,
+                                            duspar_sizes* sizes) {
+  const slot* slots = slots_of(kind);
+  const tfl_tensor* x = tensor_at(context, tensors->inputs[0]);
+  if (x == NULL) return duspar_fail(DUSPAR_INVALID, "`x` is missing");
+  if (x->dims == NULL || x->dims->size != 3 || x->dims->data[0] < 1 ||
+      x->dims->data[1] < 0 || x->dims->data[2] < 1) {
+    char received[64];
+    print_shape(x->dims ? x->dims->data : NULL, x->dims ? x->dims->size : 0,
+                received, sizeof received);
+    return duspar_fail(DUSPAR_INVALID,
+                       "`x` must have the shape (batch, steps, features), "
+                       "not (%s)",
+                       received);
+  }
+  sizes->batch = (size_t)x->dims->data[0];
+  sizes->steps = (size_t)x->dims->data[1];
+  sizes->features = (size_t)x->dims->data[2];
+  sizes->units = (size_t)options->units;
+  for (int i = 0; i < tensors->input_count; ++i) {
+    const duspar_status status =
+        check_input(&slots[i], options->weight_type,
+                    tensor_at(context, tensors->inputs[i]), sizes);
+    if (status != DUSPAR_OK) return status;
+  }
+  return DUSPAR_OK;
+}
+
+/* The names and shapes of outputs are the same for both operators. */
+static const slot output_slots[] = {
+    {"output y", VALUE, "BTM"},
+    {"output f", VALUE, "BM"},
+    {"output g", VALUE, "BN"},
+};
+
+duspar_status duspar_signature_check_output(const tfl_context* context,
+                                            const duspar_tensors* tensors,
+                                            int index) {
+  const char* name = output_slots[index].name;
+  const int place = tensors->outputs[index];
+  const tfl_tensor* tensor = tensor_at(context, place);
+  if (tensor == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`%s` is missing", name);
+  }
+  if (tensor->type != TFL_FLOAT32) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must have TFLite's type %d, not %d", name,
+                       TFL_FLOAT32, tensor->type);
+  }
+  bool shared = tensor->allocation_type == TFL_MEMORY_MAPPED ||
+                tensor->allocation_type == TFL_MEMORY_PERSISTENT_READ_ONLY;
+  for (int i = 0; i < tensors->input_count; ++i) {
+    shared = shared || tensors->inputs[i] == place;
+  }
+  for (int i = 0; i < index; ++i) {
+    shared = shared || tensors->outputs[i] == place;
+  }
+  if (shared) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must be a tensor of its own that can be written",
+                       name);
+  }
+  return DUSPAR_OK;
+}
+
+int duspar_signature_output_shape(int index, const duspar_sizes* sizes,
+                                  int shape[3]) {
+  return shape_of(output_slots[index].shape, sizes, shape);
+}
+
+static duspar_cell cell_at(const void* const* data, int gate, int candidate,
+                           int bias, int gate_scale, bool scaled) {
+  return (duspar_cell){
+      .gate_kernel = data[gate],
+      .candidate_kernel = data[candidate],
+      .gate_bias = data[bias],
+      .gate_scale = scaled ? data[gate_scale] : NULL,
+      .candidate_scale = scaled ? data[gate_scale + 1] : NULL,
+  };
+}
+
+void duspar_signature_parameters(duspar_kind kind,
+                                 const duspar_options* options,
+                                 const tfl_context* context,
+                                 const duspar_tensors* tensors,
+                                 const duspar_sizes* sizes,
+                                 duspar_parameters* parameters) {
+  const bool scaled = options->weight_type == DUSPAR_INT8;
+  const void* data[DUSPAR_MAX_INPUTS] = {0};
+  for (int i = 0; i < tensors->input_count; ++i) {
+    data[i] = context->tensors[tensors->inputs[i]].data;
+  }
+  *parameters = (duspar_parameters){
+      .kind = (int32_t)kind,
+      .weight_type = (int32_t)options->weight_type,
+      .features = (int32_t)sizes->features,
+      .units = (int32_t)sizes->units,
+  };
+  if (kind == DUSPAR_KIND_SPAR) {
+    parameters->feedforward = cell_at(data, 2, 3, 4, 5, scaled);
+    return;
+  }
+  parameters->feedforward = cell_at(data, 3, 4, 7, 11, scaled);
+  parameters->feedback = cell_at(data, 5, 6, 8, 13, scaled);
+  parameters->feedforward_bias = data[9];
+  parameters->feedback_bias = data[10];
+}
+
+duspar_status duspar_signature_data(const tfl_context* context, int index,
+                                    int rank, const int* shape, float** data) {
+  const tfl_tensor* tensor = tensor_at(context, index);
+  if (tensor == NULL || tensor->dims == NULL || tensor->dims->size != rank ||
+      memcmp(tensor->dims->data, shape, (size_t)rank * sizeof(int)) != 0) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "tensor %d has changed since tensors were allocated: "
+                       "allocate them again",
+                       index);
+  }
+  const char* name = tensor->name ? tensor->name : "tensor";
+  const duspar_status status =
+      check_bytes(name, shape, rank, sizeof(float), tensor->bytes);
+  if (status != DUSPAR_OK) return status;
+  bool empty = false;
+  for (int i = 0; i < rank; ++i) empty = empty || shape[i] == 0;
+  *data = empty ? NULL : tensor->data;
+  if (!empty &&
+      (tensor->data == NULL || (uintptr_t)tensor->data % sizeof(float) != 0)) {
+    return duspar_fail(DUSPAR_INVALID, "`%s` has no data, or at a bad address",
+                       name);
+  }
+  return DUSPAR_OK;
+}

@@ -1,0 +1,114 @@
+/* Compares our declarations of TFLite's ABI with TFLite's own headers.
+ *
+ * Built when CMake is given TFLITE_INCLUDE_DIR: a checkout of TensorFlow, or
+ * of LiteRT, which has the same header in another folder.
+ */
+#include <assert.h>
+
+#if defined(__has_include) && __has_include("tflite/core/c/common.h")
+#include "tflite/builtin_ops.h"
+#include "tflite/core/c/common.h"
+#else
+#include "tensorflow/lite/builtin_ops.h"
+#include "tensorflow/lite/core/c/common.h"
+#endif
+
+#include "tflite_abi.h"
+
+#define SAME_SIZE(ours, theirs) \
+  static_assert(sizeof(ours) == sizeof(theirs), #theirs)
+#define SAME_PLACE(ours, our_field, theirs, their_field)                      \
+  static_assert(                                                              \
+      offsetof(ours, our_field) == offsetof(theirs, their_field) &&           \
+          sizeof(((ours*)0)->our_field) == sizeof(((theirs*)0)->their_field), \
+      #theirs "." #their_field)
+#define SAME_VALUE(ours, theirs) static_assert((int)(ours) == (int)(theirs), "")
+
+SAME_VALUE(TFL_OK, kTfLiteOk);
+SAME_VALUE(TFL_ERROR, kTfLiteError);
+SAME_VALUE(TFL_FLOAT32, kTfLiteFloat32);
+SAME_VALUE(TFL_INT16, kTfLiteInt16);
+SAME_VALUE(TFL_INT8, kTfLiteInt8);
+SAME_VALUE(TFL_MEMORY_MAPPED, kTfLiteMmapRo);
+SAME_VALUE(TFL_MEMORY_PERSISTENT_READ_ONLY, kTfLitePersistentRo);
+SAME_VALUE(TFL_ALLOW_DYNAMIC_TENSORS, kTfLiteDelegateFlagsAllowDynamicTensors);
+SAME_VALUE(TFL_OPERATOR_CUSTOM, kTfLiteBuiltinCustom);
+SAME_SIZE(tfl_status, TfLiteStatus);
+
+SAME_PLACE(tfl_ints, size, TfLiteIntArray, size);
+static_assert(offsetof(tfl_ints, data) == offsetof(TfLiteIntArray, data), "");
+
+#define TENSOR(field) SAME_PLACE(tfl_tensor, field, TfLiteTensor, field)
+SAME_SIZE(tfl_tensor, TfLiteTensor);
+TENSOR(type);
+TENSOR(data);
+TENSOR(dims);
+TENSOR(params);
+TENSOR(allocation_type);
+TENSOR(bytes);
+TENSOR(allocation);
+TENSOR(name);
+TENSOR(delegate);
+TENSOR(buffer_handle);
+TENSOR(data_is_stale);
+TENSOR(is_variable);
+TENSOR(quantization);
+TENSOR(sparsity);
+TENSOR(dims_signature);
+
+#define NODE(field) SAME_PLACE(tfl_node, field, TfLiteNode, field)
+SAME_SIZE(tfl_node, TfLiteNode);
+NODE(inputs);
+NODE(outputs);
+NODE(intermediates);
+NODE(temporaries);
+NODE(user_data);
+NODE(builtin_data);
+NODE(custom_initial_data);
+NODE(custom_initial_data_size);
+NODE(delegate);
+NODE(might_have_side_effect);
+
+#define PARAMS(field) \
+  SAME_PLACE(tfl_delegate_params, field, TfLiteDelegateParams, field)
+SAME_SIZE(tfl_delegate_params, TfLiteDelegateParams);
+PARAMS(delegate);
+PARAMS(nodes_to_replace);
+PARAMS(input_tensors);
+PARAMS(output_tensors);
+
+#define REGISTRATION(field) \
+  SAME_PLACE(tfl_registration, field, TfLiteRegistration, field)
+/* Ours may be longer than that of an older TFLite, but never shorter. */
+static_assert(sizeof(tfl_registration) >= sizeof(TfLiteRegistration),
+              "TFLite's registration has grown: add its new fields");
+REGISTRATION(init);
+REGISTRATION(free);
+REGISTRATION(prepare);
+REGISTRATION(invoke);
+REGISTRATION(profiling_string);
+REGISTRATION(builtin_code);
+REGISTRATION(custom_name);
+REGISTRATION(version);
+
+#define CONTEXT(ours, theirs) \
+  SAME_PLACE(tfl_context, ours, TfLiteContext, theirs)
+CONTEXT(tensors_size, tensors_size);
+CONTEXT(get_execution_plan, GetExecutionPlan);
+CONTEXT(tensors, tensors);
+CONTEXT(impl, impl_);
+CONTEXT(resize_tensor, ResizeTensor);
+CONTEXT(report_error, ReportError);
+CONTEXT(add_tensors, AddTensors);
+CONTEXT(get_node_and_registration, GetNodeAndRegistration);
+CONTEXT(replace_nodes, ReplaceNodeSubsetsWithDelegateKernels);
+
+#define DELEGATE(ours, theirs) \
+  SAME_PLACE(tfl_delegate, ours, struct TfLiteDelegate, theirs)
+DELEGATE(data, data_);
+DELEGATE(prepare, Prepare);
+DELEGATE(copy_from_buffer_handle, CopyFromBufferHandle);
+DELEGATE(copy_to_buffer_handle, CopyToBufferHandle);
+DELEGATE(free_buffer_handle, FreeBufferHandle);
+DELEGATE(flags, flags);
+DELEGATE(opaque_delegate_builder, opaque_delegate_builder);
