@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import pytest
 
+import keras_duspar  # noqa: F401  (registers what models are loaded with)
 from tests.conftest import ROOT
 
 RECIPE = ROOT / "recipes" / "kws.py"
