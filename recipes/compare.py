@@ -73,7 +73,7 @@ def table(results):
             _text(results[:1], (*path[:-1], "noisy"), scale, digits)
             for path, scale, digits in COLUMNS["se"].values()
         ]
-        rows.append(("noisy input", "", "", "", *noisy, "", ""))
+        rows.append(("noisy input", *["-"] * 3, *noisy, *["-"] * 2))
     for (model, units, *_), group in groups.items():
         figures = [_text(group, *column) for column in columns.values()]
         parameters = f"{group[0]['parameters']:,}"
