@@ -13,7 +13,7 @@ import numpy as np
 def bad_value(name, expected, value, hint=""):
     """Builds the `ValueError` for argument `name`."""
     message = f"`{name}` must be {expected}. Received: {name}={value!r}"
-    if hasattr(value, "dtype") and not isinstance(value, type):
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
         message = (
             f"`{name}` must be {expected}. Received a tensor of shape "
             f"{tuple(value.shape)} and dtype {value.dtype}"

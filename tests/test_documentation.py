@@ -43,6 +43,8 @@ def test_docstring(name):
     value = OBJECTS[name]
     doc = inspect.getdoc(value)
     assert doc and doc.splitlines()[0].rstrip().endswith((".", "?"))
+    if inspect.isclass(value) and issubclass(value, Exception):
+        return
     parameters = inspect.signature(value).parameters.values()
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
@@ -74,9 +76,11 @@ def run_examples(text, name):
 def test_docstring_example(name, monkeypatch):
     from keras_duspar.layers import registry
     from keras_duspar.profiling import costs
+    from keras_duspar.streaming import rules
 
     monkeypatch.setattr(registry, "_LAYERS", dict(registry._LAYERS))
     monkeypatch.setattr(costs, "_COSTS", dict(costs._COSTS))
+    monkeypatch.setattr(rules, "_RULES", dict(rules._RULES))
     assert run_examples(inspect.getdoc(OBJECTS[name]), name) > 0
 
 

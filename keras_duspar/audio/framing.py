@@ -125,7 +125,9 @@ class Frames(keras.layers.Layer):
                 f"of {self.frame_length} samples long, with padding "
                 f"{self.padding!r}. Received {samples} samples."
             )
-        chunks = ops.reshape(audio[:, : hops * hop], (-1, hops, hop))
+        chunks = ops.reshape(
+            audio[:, : hops * hop], (ops.shape(audio)[0], hops, hop)
+        )
         return ops.concatenate(
             [chunks[:, i : i + count] for i in range(self.frame_length // hop)],
             axis=-1,
@@ -205,26 +207,33 @@ class OverlapAdd(keras.layers.Layer):
 
     def call(self, frames, like=None):
         hop, length = self.hop_length, frames.shape[-1]
-        parts = length // hop
-        window = ops.convert_to_tensor(hann(length), dtype=frames.dtype)
-        windowed = frames * window
         count = frames.shape[1]
         if count is None:
             count = ops.shape(frames)[1]
+        hops = self.add(frames)
+        audio = ops.reshape(hops, (-1, (count + length // hop - 1) * hop))
+        audio = audio[:, length - hop :]
+        if like is None:
+            return audio[:, : (count - length // hop + 1) * hop]
+        samples = like.shape[1]
+        return audio[:, : ops.shape(like)[1] if samples is None else samples]
+
+    def add(self, frames):
+        """Sums of the windowed frames, of shape `(batch, hops, hop_length)`.
+
+        They begin with the first frame and end with the last.
+        """
+        hop, length = self.hop_length, frames.shape[-1]
+        parts = length // hop
+        windowed = frames * ops.convert_to_tensor(hann(length), frames.dtype)
         # Part i of every frame is added i hops later.
-        total = sum(
+        return sum(
             ops.pad(
                 windowed[:, :, i * hop : (i + 1) * hop],
                 [[0, 0], [i, parts - 1 - i], [0, 0]],
             )
             for i in range(parts)
         )
-        audio = ops.reshape(total, (-1, (count + parts - 1) * hop))
-        audio = audio[:, length - hop :]
-        if like is None:
-            return audio[:, : (count - parts + 1) * hop]
-        samples = like.shape[1]
-        return audio[:, : ops.shape(like)[1] if samples is None else samples]
 
     def compute_output_shape(self, frames_shape, like_shape=None):
         batch, count, length = frames_shape

@@ -150,14 +150,17 @@ class LogMel(keras.layers.Layer):
         )
 
     def call(self, audio):
-        return (self.log_power(audio) - self.mean) / self.std
+        return self.standardize(self.log_power(self.frames.call(audio)))
 
-    def log_power(self, audio):
-        """The log-mel spectrogram, not standardised."""
-        windowed = self.frames.call(audio) * self.window
-        real, imag = ops.rfft(windowed)
+    def log_power(self, frames):
+        """The logarithm of every band's power, not standardised."""
+        real, imag = ops.rfft(frames * self.window)
         power = ops.square(real) + ops.square(imag)
         return ops.log(ops.matmul(power, self.filters) + self.offset)
+
+    def standardize(self, log_power):
+        """Subtracts the mean and divides by the deviation of every band."""
+        return (log_power - self.mean) / self.std
 
     def compute_mask(self, audio, mask=None):
         return self.frames.compute_mask(audio, mask)
@@ -185,9 +188,8 @@ class LogMel(keras.layers.Layer):
                     "`data` must hold finite samples. Received audio of shape "
                     f"{audio.shape} with NaN or infinite samples."
                 )
-            features = ops.convert_to_numpy(
-                self.log_power(ops.convert_to_tensor(audio))
-            )
+            frames = self.frames.call(ops.convert_to_tensor(audio))
+            features = ops.convert_to_numpy(self.log_power(frames))
             features = features.reshape(-1, self.bands).astype("float64")
             count += len(features)
             total = total + features.sum(axis=0)

@@ -51,28 +51,29 @@ class TemporalPooling(keras.layers.Layer):
             )
 
     def call(self, inputs):
-        return ops.mean(self._group(inputs, inputs.shape[-1]), axis=2)
-
-    def compute_mask(self, inputs, mask=None):
-        if mask is None:
-            return None
-        groups = self._group(ops.expand_dims(mask, -1), 1)
-        return ops.all(groups[..., 0], axis=2)
-
-    def _group(self, inputs, features):
-        steps = inputs.shape[1]
-        if steps is not None and steps < self.pool_size:
+        if inputs.shape[1] is not None and inputs.shape[1] < self.pool_size:
             raise ValueError(
                 f"`inputs` of {type(self).__name__} must have at least "
                 f"`pool_size`, {self.pool_size}, time steps. Received shape: "
                 f"{tuple(inputs.shape)}. Is the audio too short?"
             )
-        groups = (
-            ops.shape(inputs)[1] if steps is None else steps
-        ) // self.pool_size
+        return self.average(inputs)
+
+    def average(self, inputs):
+        """The average of each whole group, of which there may be none."""
+        return ops.mean(self._group(inputs), axis=2)
+
+    def compute_mask(self, inputs, mask=None):
+        if mask is None:
+            return None
+        return ops.all(self._group(ops.expand_dims(mask, -1))[..., 0], axis=2)
+
+    def _group(self, inputs):
+        batch, steps, features = ops.shape(inputs)
+        groups = steps // self.pool_size
         return ops.reshape(
             inputs[:, : groups * self.pool_size],
-            (-1, groups, self.pool_size, features),
+            (batch, groups, self.pool_size, features),
         )
 
     def compute_output_shape(self, input_shape):

@@ -3,7 +3,7 @@
 from keras_duspar import checks
 from keras_duspar.metrics.signals import check_not_silent
 from keras_duspar.metrics.signals import check_signals
-from keras_duspar.metrics.signals import optional_package
+from keras_duspar.optional import optional_package
 
 
 def pesq_wb(reference, estimate, sample_rate=16000):

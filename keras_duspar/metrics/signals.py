@@ -1,6 +1,4 @@
-"""What the metrics share: checks, and packages that are optional."""
-
-import importlib
+"""What the metrics share."""
 
 import numpy as np
 
@@ -33,14 +31,3 @@ def check_not_silent(reference):
         raise ValueError(
             f"`reference` must not be silent. Received {len(reference)} zeros."
         )
-
-
-def optional_package(name):
-    """Imports a package that only the metrics need."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"This metric needs the package `{name}`. Install it with "
-            "`pip install keras-duspar[recipes]`."
-        ) from error

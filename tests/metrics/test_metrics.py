@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keras_duspar import metrics
-from keras_duspar.metrics import signals
+from keras_duspar.optional import optional_package
 
 pytestmark = pytest.mark.any_backend
 
@@ -86,7 +86,7 @@ def test_missing_package(monkeypatch, speech):
         metrics.pesq_wb(speech, speech)
     with pytest.raises(ImportError, match=r"keras-duspar\[recipes\]"):
         metrics.evaluate_enhancement([])
-    assert signals.optional_package("numpy") is np
+    assert optional_package("numpy") is np
 
 
 def test_import_is_light():

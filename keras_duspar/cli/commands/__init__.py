@@ -1,0 +1,1 @@
+"""One subcommand of `keras-duspar` a module."""

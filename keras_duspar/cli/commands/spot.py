@@ -1,0 +1,143 @@
+"""Tells which word is spoken in a recording.
+
+Long recordings are gone through with --every: each window of a second is
+heard by itself.
+"""
+
+import argparse
+import json
+
+import numpy as np
+
+from keras_duspar.cli import trained
+from keras_duspar.cli.listening import listening
+from keras_duspar.cli.listening import too_short
+
+
+def add_arguments(parser):
+    """Adds the arguments of the command."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="recordings")
+    trained.add_arguments(parser)
+    parser.add_argument(
+        "--top",
+        type=positive(int),
+        default=1,
+        metavar="N",
+        help="how many words to name, the best first (default: 1)",
+    )
+    parser.add_argument(
+        "--every",
+        type=positive(float),
+        metavar="SECONDS",
+        help="answer again and again, after so many seconds of the recording",
+    )
+    parser.add_argument(
+        "--window",
+        type=positive(float),
+        default=1.0,
+        metavar="SECONDS",
+        help="how much is heard for each answer of --every (default: 1)",
+    )
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        default=0.0,
+        metavar="P",
+        help="leave out answers of a lower probability (default: 0)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object a line"
+    )
+
+
+def run(arguments):
+    """Runs the command."""
+    model = trained.TrainedModel(arguments.model, "kws", arguments.labels)
+    for path in arguments.files:
+        with listening(path, model.sample_rate) as (_, blocks):
+            if arguments.every is None:
+                for block in blocks:
+                    model.stream.push(block)
+                answers = [({}, model.stream.finish())]
+            else:
+                answers = heard_in_windows(model, blocks, arguments)
+            for times, logits in answers:
+                if logits is None:
+                    raise too_short(path)
+                report(path, times, best(model, logits[0], arguments))
+
+
+def heard_in_windows(model, blocks, arguments):
+    """Yields the times and the logits of every window.
+
+    The last window ends where the recording does, so that all is heard.
+    """
+    rate = model.sample_rate
+    size = max(1, round(arguments.window * rate))
+    hop = max(1, round(arguments.every * rate))
+    start, end, heard = 0, 0, 0
+    kept = np.zeros((1, 0), "float32")  # the samples from `start` to `end`
+
+    def hear(window, first):
+        model.stream.reset()
+        model.stream.push(window)
+        times = {"start": first / rate, "end": (first + window.shape[1]) / rate}
+        return times, model.stream.finish()
+
+    for block in blocks:
+        kept = np.concatenate([kept, block], axis=1)
+        end += block.shape[1]
+        while end >= heard + size:
+            first = heard - start
+            yield hear(kept[:, first : first + size], heard)
+            heard += hop
+        # What comes may need the samples of the last window.
+        drop = max(0, end - size - start)
+        drop = min(drop, max(0, heard - start))
+        kept, start = kept[:, drop:], start + drop
+    covered = heard - hop + size if heard else 0
+    if end > covered:
+        window = kept[:, -size:]
+        yield hear(window, end - window.shape[1])
+
+
+def best(model, logits, arguments):
+    """The best words and their probabilities."""
+    logits = np.asarray(logits, "float64")
+    scores = np.exp(logits - logits.max())
+    scores /= scores.sum()
+    order = np.argsort(-scores)[: arguments.top]
+    words = [
+        {"word": model.labels[i], "score": round(float(scores[i]), 4)}
+        for i in order
+        if scores[i] >= arguments.threshold
+    ]
+    return words, arguments.json
+
+
+def report(path, times, found):
+    """Prints an answer."""
+    words, as_json = found
+    if not words:
+        return
+    if as_json:
+        print(json.dumps({"file": str(path), **times, "words": words}))
+        return
+    when = ""
+    if times:
+        when = f"  {times['start']:8.2f} s - {times['end']:8.2f} s"
+    named = "  ".join(f"{w['word']} {w['score']:.3f}" for w in words)
+    print(f"{path}{when}  {named}", flush=True)
+
+
+def positive(kind):
+    """A type of arguments: numbers above zero."""
+
+    def convert(text):
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not above zero")
+        return value
+
+    convert.__name__ = f"positive {kind.__name__}"
+    return convert

@@ -1,0 +1,57 @@
+"""How commands read their recordings."""
+
+import contextlib
+import sys
+
+from keras_duspar.audio_files import AudioFile
+from keras_duspar.cli.main import CommandError
+
+# Shorter files are over before a bar would be of use.
+LONG_SECONDS = 30
+
+
+@contextlib.contextmanager
+def listening(path, rate, mono=True):
+    """Opens a recording.
+
+    Args:
+        path: The file.
+        rate: Integer, the sample rate that is needed.
+        mono: Boolean, whether to average the channels. Default: `True`.
+
+    Yields:
+        The `AudioFile`, and an iterable of its blocks, of shape
+        `(channels, samples)`. A bar shows how far it has come.
+    """
+    with AudioFile(path) as file, progress(path, file.seconds) as advance:
+
+        def blocks():
+            for block in file.blocks(rate):
+                yield block.mean(axis=0, keepdims=True) if mono else block
+                advance(block.shape[1] / rate)
+
+        yield file, blocks()
+
+
+@contextlib.contextmanager
+def progress(description, seconds):
+    """A bar on the terminal, if there is one and it takes long enough."""
+    if seconds < LONG_SECONDS or not sys.stderr.isatty():
+        yield lambda seconds: None
+        return
+    try:
+        from rich import console  # noqa: PLC0415
+        from rich import progress as bars  # noqa: PLC0415
+    except ImportError:  # pretty, but not needed
+        yield lambda seconds: None
+        return
+    with bars.Progress(
+        console=console.Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task(str(description), total=seconds)
+        yield lambda seconds: bar.advance(task, seconds)
+
+
+def too_short(path):
+    """The error about a recording without a single frame."""
+    return CommandError(f"{path} is too short to hear anything in it.")

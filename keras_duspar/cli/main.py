@@ -1,0 +1,68 @@
+"""Finds the subcommand, runs it and explains what went wrong."""
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+
+import keras_duspar
+from keras_duspar.audio_files import AudioFileError
+from keras_duspar.cli import commands
+
+
+class CommandError(Exception):
+    """What the user can do something about; the message says what."""
+
+
+def main(arguments=None):
+    """Runs the command line.
+
+    Args:
+        arguments: List of strings, or `None` for those of the process.
+
+    Returns:
+        Integer, the exit code: 0, or 2 after an error, of which one line on
+        the standard error tells.
+    """
+    parsed = make_parser().parse_args(arguments)
+    try:
+        return parsed.run(parsed) or 0
+    except (CommandError, AudioFileError, ImportError) as error:
+        if os.environ.get("KERAS_DUSPAR_DEBUG"):
+            raise
+        message = " ".join(str(error).split())
+        print(f"keras-duspar {parsed.command}: {message}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever reads has enough. Nothing must be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def make_parser():
+    """The parser, with a subcommand for every module in `commands`."""
+    parser = argparse.ArgumentParser(
+        prog="keras-duspar",
+        description="Speech models with recurrent layers that skip zeros.",
+    )
+    parser.add_argument(
+        "--version", action="version", version=keras_duspar.__version__
+    )
+    subparsers = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True
+    )
+    for info in pkgutil.iter_modules(commands.__path__):
+        module = importlib.import_module(f"{commands.__name__}.{info.name}")
+        summary, *description = module.__doc__.strip().split("\n\n")
+        subparser = subparsers.add_parser(
+            info.name,
+            help=summary[0].lower() + summary[1:].rstrip("."),
+            description="\n\n".join([summary, *description]),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(subparser)
+        subparser.set_defaults(run=module.run)
+    return parser

@@ -1,0 +1,284 @@
+"""The rules of the layers that look back in time."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from keras_duspar.audio import Frames
+from keras_duspar.audio import LogMel
+from keras_duspar.audio import OverlapAdd
+from keras_duspar.audio import SpecAugment
+from keras_duspar.audio import TemporalPooling
+from keras_duspar.streaming.rules import State
+from keras_duspar.streaming.rules import StreamRule
+from keras_duspar.streaming.rules import register_stream
+
+register_stream(SpecAugment)(StreamRule)
+
+_CONVOLUTIONAL = (
+    keras.layers.ConvLSTM1D,
+    keras.layers.ConvLSTM2D,
+    keras.layers.ConvLSTM3D,
+)
+
+
+@register_stream(Frames)
+class FrontEnd(StreamRule):
+    """Cuts audio into frames: keeps what the next frame begins with."""
+
+    def __init__(self, layer, signals):
+        self.layer = layer
+        self.signal = signals[0]
+        if self.signal.kind != "audio" or self.signal.delay:
+            raise self.error("must read the model's input")
+        self.frames = self.find_frames()
+        overlap = self.frames.overlap
+        self.states = {"history": State((None, overlap))} if overlap else {}
+        # With padding "valid" there are no frames that begin before the
+        # audio: these are dropped until enough hops were seen.
+        self.early = self.frames.padding == "valid" and overlap > 0
+        if self.early:
+            self.states["seen"] = State((), "int32")
+        self.signal = dataclasses.replace(
+            self.signal,
+            kind="frames",
+            steps=None if self.early else self.signal.steps,
+        )
+
+    def find_frames(self):
+        """The layer that knows the frames' lengths."""
+        return self.layer
+
+    def features(self, frames):
+        """What the layer makes of the frames."""
+        return frames
+
+    def step(self, states, audio):
+        audio = ops.cast(audio, self.layer.compute_dtype)
+        length, hop = self.frames.frame_length, self.frames.hop_length
+        new = {}
+        if "history" in states:
+            audio = ops.concatenate([states["history"], audio], axis=1)
+            new["history"] = audio[:, -self.frames.overlap :]
+        frames = Frames(length, hop).call(audio)
+        if self.early:
+            missing = ops.maximum(
+                self.frames.overlap // hop - states["seen"], 0
+            )
+            count = ops.shape(frames)[1]
+            frames = frames[:, ops.minimum(missing, count) :]
+            # Stops where it no longer matters, so that it cannot overflow.
+            new["seen"] = ops.minimum(
+                states["seen"] + count, self.frames.overlap // hop
+            )
+        return self.features(frames), new
+
+
+@register_stream(LogMel)
+class LogMelFrontEnd(FrontEnd):
+    """Log-mel features of the frames."""
+
+    def find_frames(self):
+        return self.layer.frames
+
+    def features(self, frames):
+        return self.layer.standardize(self.layer.log_power(frames))
+
+
+@register_stream(OverlapAdd)
+class DelayedOverlapAdd(StreamRule):
+    """Gives out samples once the last frame that covers them is there."""
+
+    def __init__(self, layer, signals):
+        super().__init__(layer, signals[:1])
+        if self.signal.kind != "frames":
+            raise self.error("must read frames")
+        self.overlap = self.signal.features - layer.hop_length
+        shape = (None, self.overlap // layer.hop_length, layer.hop_length)
+        self.states = {"tail": State(shape, layer.compute_dtype)}
+        self.signal = dataclasses.replace(
+            self.signal,
+            kind="audio",
+            delay=self.overlap,
+            cut=len(signals) > 1,
+        )
+
+    def step(self, states, frames, like=None):
+        frames = ops.cast(frames, self.layer.compute_dtype)
+        hops = self.layer.add(frames)
+        tail = states["tail"]
+        kept = tail.shape[1]
+        hops = ops.concatenate([hops[:, :kept] + tail, hops[:, kept:]], axis=1)
+        batch, count, _ = ops.shape(frames)
+        hop = self.layer.hop_length
+        audio = ops.reshape(hops[:, :count], (batch, count * hop))
+        tail = ops.reshape(hops[:, count:], (batch, kept, hop))
+        return audio, {"tail": tail}
+
+
+@register_stream(TemporalPooling)
+class GatheredPooling(StreamRule):
+    """Gives out an average once its group is complete.
+
+    If every call brings whole groups, nothing has to be kept.
+    """
+
+    def __init__(self, layer, signals):
+        super().__init__(layer, signals)
+        size, steps = layer.pool_size, self.signal.steps
+        whole = size == 1 or (steps is not None and steps % size == 0)
+        if not whole:
+            shape = (None, size - 1, self.signal.features)
+            self.states = {
+                "history": State(shape, layer.compute_dtype),
+                "count": State((), "int32"),
+            }
+        self.signal = dataclasses.replace(
+            self.signal, steps=steps and steps // size if whole else None
+        )
+
+    def step(self, states, inputs):
+        inputs = ops.cast(inputs, self.layer.compute_dtype)
+        if not states:
+            return self.layer.average(inputs), {}
+        kept = self.layer.pool_size - 1
+        joined = ops.concatenate([states["history"], inputs], axis=1)
+        # The last `count` of what was kept still wait for their group.
+        waiting = states["count"]
+        averages = self.layer.average(joined[:, kept - waiting :])
+        batch, steps, features = ops.shape(inputs)
+        history = ops.reshape(joined[:, -kept:], (batch, kept, features))
+        count = (waiting + steps) % self.layer.pool_size
+        return averages, {"history": history, "count": count}
+
+
+@register_stream(keras.layers.GlobalAveragePooling1D)
+class RunningMean(StreamRule):
+    """The mean over everything up to now."""
+
+    def __init__(self, layer, signals):
+        super().__init__(layer, signals)
+        if layer.data_format != "channels_last":
+            raise self.error("does not average over the second axis")
+        self.states = {
+            "sum": State((None, self.signal.features)),
+            "count": State((None, 1)),
+        }
+        self.signal = dataclasses.replace(
+            self.signal, kind="summary", steps=None
+        )
+
+    def step(self, states, inputs):
+        steps = ops.cast(ops.shape(inputs)[1], "float32")
+        total = states["sum"] + ops.sum(ops.cast(inputs, "float32"), axis=1)
+        count = states["count"] + steps
+        mean = total / ops.maximum(count, 1.0)
+        mean = ops.cast(mean, self.layer.compute_dtype)
+        if self.layer.keepdims:
+            mean = ops.expand_dims(mean, 1)
+        return mean, {"sum": total, "count": count}
+
+
+@register_stream(keras.layers.RNN)
+class Recurrent(StreamRule):
+    """The rule of recurrent layers: goes on from the states before.
+
+    A subclass may override `run()`, to run the same layer in another way.
+
+    Args:
+        layer: A `keras.layers.RNN`.
+        signals: List of the `Signal` of its input.
+    """
+
+    def __init__(self, layer, signals):
+        super().__init__(layer, signals[:1])
+        if len(signals) > 1:
+            raise self.error("takes its initial state from the model")
+        if isinstance(layer, _CONVOLUTIONAL):
+            raise self.error("has states that are no vectors")
+        if layer.go_backwards:
+            raise self.error("reads its input backwards")
+        self.structure = layer.get_initial_state(1)
+        sizes = [s.shape[1] for s in keras.tree.flatten(self.structure)]
+        dtype = layer.compute_dtype
+        self.states = {
+            name: State((None, size), dtype)
+            for name, size in zip(_state_names(layer.cell, len(sizes)), sizes)
+        }
+        self.units = getattr(layer.cell, "output_size", None) or sizes[0]
+        summary = dataclasses.replace(self.signal, kind="summary", steps=None)
+        if not layer.return_sequences:
+            # A call may bring no steps at all: then the output stays.
+            self.states["output"] = State((None, self.units), dtype)
+            self.signal = summary
+        if layer.return_state:
+            self.signal = [self.signal, *(summary for _ in self.structure)]
+
+    def step(self, states, sequences):
+        sequences = ops.cast(sequences, self.layer.compute_dtype)
+        names = [name for name in states if name != "output"]
+        values = [states[name] for name in names]
+
+        def skip():
+            if not self.layer.return_sequences:
+                return [states["output"], *values]
+            shape = (ops.shape(sequences)[0], 0, self.units)
+            return [ops.zeros(shape, dtype=sequences.dtype), *values]
+
+        steps = sequences.shape[1]
+        if steps is None:
+            output, *values = ops.cond(
+                ops.shape(sequences)[1] > 0,
+                lambda: self.run(sequences, values),
+                skip,
+            )
+        else:
+            output, *values = self.run(sequences, values) if steps else skip()
+        new = dict(zip(names, values))
+        if "output" in states:
+            new["output"] = output
+        if self.layer.return_state:
+            nested = keras.tree.pack_sequence_as(self.structure, values)
+            return [output, *nested], new
+        return output, new
+
+    def run(self, sequences, values):
+        """Runs the layer over one time step or more.
+
+        Args:
+            sequences: A 3D tensor, with shape `(batch, timesteps, features)`.
+            values: List of the states, each of shape `(batch, size)`.
+
+        Returns:
+            A list of the output, as the layer returns it, and the new states.
+        """
+        states = keras.tree.pack_sequence_as(self.structure, values)
+        if sequences.shape[1] == 1:  # no loop
+            output, states = self.layer.cell(sequences[:, 0], states)
+            if self.layer.return_sequences:
+                output = ops.expand_dims(output, 1)
+        else:
+            last_output, outputs, states = self.layer.inner_loop(
+                sequences, states, mask=None, training=False
+            )
+            output = outputs if self.layer.return_sequences else last_output
+        return [
+            ops.cast(x, self.layer.compute_dtype)
+            for x in [output, *keras.tree.flatten(states)]
+        ]
+
+
+def _state_names(cell, count):
+    """Readable names of a cell's states."""
+    if isinstance(cell, keras.layers.StackedRNNCells):
+        names = []
+        for i, inner in enumerate(cell.cells):
+            sizes = keras.tree.flatten(inner.state_size)
+            names += [f"{i}.{n}" for n in _state_names(inner, len(sizes))]
+        return names
+    if hasattr(cell, "state_names"):
+        return list(cell.state_names)
+    if count <= 2:
+        return ["h", "c"][:count]  # as in Keras' own cells
+    return [f"state_{i}" for i in range(count)]

@@ -1,0 +1,315 @@
+"""A model that takes its input chunk by chunk."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_duspar import checks
+from keras_duspar.streaming.graph import Graph
+from keras_duspar.streaming.layers import DelayedOverlapAdd
+from keras_duspar.streaming.layers import FrontEnd
+from keras_duspar.streaming.rules import Signal
+
+
+class Stream:
+    """Runs a trained model chunk by chunk, with the outputs of the whole.
+
+    `step()` is a pure function of a chunk and the states, for compilers and
+    converters. `push()` and `finish()` keep the states and take chunks of any
+    length.
+
+    What comes out depends on the model's output:
+
+    - time steps: as many as the chunk completes, maybe none;
+    - audio: as many samples as go in, `delay` samples later;
+    - one vector for a recording, as of a keyword spotter: its value for
+      everything up to now.
+
+    Args:
+        model: A functional or sequential `keras.Model` with one input: audio
+            of shape `(batch, samples)` that goes into `LogMel` or `Frames`,
+            or features of shape `(batch, timesteps, features)`. It is not
+            changed, and later changes of its weights are seen.
+        frames: Positive integer, frames or time steps in a chunk. Default: 1.
+        rules: Dictionary of layer classes to subclasses of `StreamRule` that
+            take precedence over the registered ones, or `None`. Default:
+            `None`.
+
+    Attributes:
+        samples: Integer, samples or time steps in a chunk.
+        hop: Integer, samples in a frame's hop, 1 if the input is features.
+        sample_rate: Integer, samples a second, or `None` if the model does
+            not say it.
+        delay: Integer, samples by which audio comes late, else 0.
+        states: Dictionary of `keras_duspar.streaming.State` by name.
+        static: Boolean, whether every call computes tensors of the same
+            shapes. If not, as with `frames=1` and pooling, `step()` cannot be
+            compiled by JAX.
+
+    Example:
+
+    >>> model = keras_duspar.models.keyword_spotter("duspar", 8)
+    >>> stream = keras_duspar.streaming.Stream(model)
+    >>> stream.samples, list(stream.states)[:3]
+    (256, ['log_mel/history', 'recurrent_1/f', 'recurrent_1/g'])
+    >>> audio = np.random.normal(0, 0.1, (1, 1280)).astype("float32")
+    >>> state = stream.initial_state()
+    >>> for i in range(5):
+    ...     chunk = audio[:, i * 256 : (i + 1) * 256]
+    ...     logits, state = stream.step(chunk, state)
+    >>> difference = keras.ops.max(keras.ops.abs(logits - model(audio)))
+    >>> float(difference) < 1e-4
+    True
+    """
+
+    def __init__(self, model, frames=1, rules=None):
+        self.frames = checks.positive_integer("frames", frames)
+        self.model = model
+        kind = _input_kind(model)
+        self._graph = Graph(model, [Signal(kind, self.frames)], rules or {})
+        found = list(self._graph.rules())
+        fronts = [rule for rule in found if isinstance(rule, FrontEnd)]
+        if kind == "audio" and len(fronts) != 1:
+            raise ValueError(
+                "`model` must have one `Frames` or `LogMel` layer to be "
+                f"streamed. Received {len(fronts)} in model {model.name!r}."
+            )
+        self._padding = 0
+        self.hop, self.sample_rate = 1, None
+        if fronts:
+            front = fronts[0].frames
+            self.hop, self.sample_rate = front.hop_length, front.sample_rate
+            if front.padding == "full":
+                self._padding = front.overlap
+        for rule in found:
+            if isinstance(rule, DelayedOverlapAdd) and rule.signal.cut:
+                _check_lengths(rule, self.hop, self._padding)
+        self.samples = self.frames * self.hop
+        self.states = self._graph.states
+        self.delay = max(s.delay for s in self._graph.signals)
+        self.static = all(
+            signal.steps is not None or signal.kind == "summary"
+            for rule in found
+            for signal in keras.tree.flatten(rule.signal)
+        )
+        self._compiled = None
+        self.reset()
+
+    def initial_state(self, batch_size=1):
+        """The states before the first chunk.
+
+        Args:
+            batch_size: Positive integer. Default: 1.
+
+        Returns:
+            A dictionary of zeros by name.
+        """
+        batch_size = checks.positive_integer("batch_size", batch_size)
+        return {n: s.zeros(batch_size) for n, s in self.states.items()}
+
+    def step(self, chunk, state):
+        """Runs the model on a chunk. A pure function.
+
+        Args:
+            chunk: Tensor of shape `(batch, samples)`, or
+                `(batch, frames, features)` if that is the model's input. The
+                last chunk of a recording may be shorter, by whole hops.
+            state: Dictionary of states, as returned before.
+
+        Returns:
+            The outputs, in the structure of the model's, and the dictionary
+            of new states.
+        """
+        if set(state) != set(self.states):
+            raise ValueError(
+                f"`state` must have the keys {sorted(self.states)}. Received: "
+                f"{sorted(state)}."
+            )
+        chunk = ops.convert_to_tensor(chunk)
+        self._check_chunk(chunk)
+        state = {
+            name: ops.convert_to_tensor(value, dtype=self.states[name].dtype)
+            for name, value in state.items()
+        }
+        return self._graph.run([chunk], state)
+
+    def _check_chunk(self, chunk):
+        shape = tuple(self.model.inputs[0].shape)
+        size = chunk.shape[1] if len(chunk.shape) == len(shape) else None
+        if (
+            len(chunk.shape) != len(shape)
+            or (size is not None and (size % self.hop or not size))
+            or chunk.shape[2:] != shape[2:]
+        ):
+            expected = ", ".join(map(str, ("batch", self.samples, *shape[2:])))
+            raise checks.bad_value(
+                "chunk",
+                f"of shape `({expected})`",
+                chunk,
+                "`push()` takes any length.",
+            )
+
+    # Recordings
+
+    def reset(self):
+        """Forgets what was pushed: what comes next is a new recording."""
+        self._state = None
+        self._waiting = None
+        self._pushed = 0
+        self._latest = [None] * len(self._graph.signals)
+        self._given = [0] * len(self._graph.signals)
+
+    def push(self, samples):
+        """Takes the next part of a recording.
+
+        The step is compiled on the first call.
+
+        Args:
+            samples: Array of shape `(batch, n)`, of any length n, or
+                `(batch, n, features)` if features are the model's input.
+
+        Returns:
+            The outputs that are complete, in the structure of the model's, as
+            NumPy arrays. Of audio, the delay is left out. An output that is
+            one vector for a recording is `None` before the first whole chunk.
+        """
+        samples = self._check_samples(samples)
+        if self._state is None:
+            self._state = {
+                name: ops.convert_to_numpy(value)
+                for name, value in self.initial_state(len(samples)).items()
+            }
+            self._waiting = samples[:, :0]
+        self._pushed += samples.shape[1]
+        return self._run(np.concatenate([self._waiting, samples], axis=1))
+
+    def finish(self):
+        """Ends the recording and makes ready for the next one.
+
+        What is left of the input is run. Samples that do not complete a hop
+        are dropped, unless the front end fills them up with silence, as the
+        speech enhancer's does.
+
+        Returns:
+            The outputs that are left, as `push()` returns them; together they
+            are what the model makes of the whole recording.
+        """
+        if self._state is None:
+            raise ValueError(
+                "`finish()` ends what `push()` has begun. Nothing was pushed."
+            )
+        left = self._waiting
+        if self._padding:
+            silence = self._padding + -self._pushed % self.hop
+            if all(signal.cut for signal in self._graph.signals):
+                # What is too much is cut off, and a chunk of the usual length
+                # needs no compiling.
+                silence += -(left.shape[1] + silence) % self.samples
+            left = np.pad(left, [(0, 0), (0, silence)])
+        outputs = self._run(left, last=True)
+        self.reset()
+        return outputs
+
+    def _run(self, samples, last=False):
+        """Runs all whole chunks, and the rest of the last if there is one."""
+        results = []
+        start, end = 0, samples.shape[1]
+        while end - start >= (self.hop if last else self.samples):
+            size = min(self.samples, (end - start) // self.hop * self.hop)
+            outputs, self._state = self._compiled_step(
+                samples[:, start : start + size], self._state
+            )
+            results.append(keras.tree.flatten(outputs))
+            start += size
+        self._waiting = samples[:, start:]
+        joined = [
+            self._join(i, signal, [r[i] for r in results], len(samples), last)
+            for i, signal in enumerate(self._graph.signals)
+        ]
+        return keras.tree.pack_sequence_as(self._graph.outputs, joined)
+
+    def _join(self, i, signal, parts, batch_size, last):
+        if signal.kind == "summary":
+            if parts:
+                self._latest[i] = parts[-1]
+            return self._latest[i]
+        if not parts:
+            symbol = keras.tree.flatten(self._graph.outputs)[i]
+            parts = [np.zeros((batch_size, 0, *symbol.shape[2:]), symbol.dtype)]
+        output = np.concatenate(parts, axis=1)
+        begin = self._given[i]
+        self._given[i] += output.shape[1]
+        output = output[:, max(0, signal.delay - begin) :]
+        if signal.cut and last:
+            begin = max(0, begin - signal.delay)
+            output = output[:, : self._pushed - begin]
+        return output
+
+    def _check_samples(self, samples):
+        samples = np.asarray(ops.convert_to_numpy(samples))
+        symbol = self.model.inputs[0]
+        expected = ", ".join(map(str, ("batch", "n", *symbol.shape[2:])))
+        fits = (
+            samples.ndim == len(symbol.shape)
+            and samples.shape[0] > 0
+            and samples.shape[2:] == tuple(symbol.shape[2:])
+            and np.issubdtype(samples.dtype, np.number)
+        )
+        if not fits:
+            raise checks.bad_value(
+                "samples", f"numbers of shape `({expected})`", samples
+            )
+        if self._state is not None and len(samples) != len(self._waiting):
+            raise checks.bad_value(
+                "samples",
+                f"of the batch size of those before, {len(self._waiting)}",
+                samples,
+                "`reset()` begins anew.",
+            )
+        return samples.astype(symbol.dtype)
+
+    def _compiled_step(self, chunk, state):
+        if self._compiled is None:
+            self._compiled = _CompiledStep(self)
+        return self._compiled.predict_on_batch({"chunk": chunk, "state": state})
+
+
+class _CompiledStep(keras.Model):
+    """A step as a model, which every backend compiles in its own way."""
+
+    def __init__(self, stream):
+        super().__init__(name="step")
+        self.streamed = stream.model  # its weights are this model's
+        vars(self)["stream"] = stream
+        jax = keras.backend.backend() == "jax"
+        # What JAX compiles has static shapes.
+        self.compile(
+            run_eagerly=jax and not stream.static,
+            jit_compile=jax and stream.static,
+        )
+        self.built = True
+
+    def call(self, inputs):
+        return self.stream.step(inputs["chunk"], inputs["state"])
+
+
+def _input_kind(model):
+    if not isinstance(model, keras.Model):
+        raise checks.bad_value("model", "a `keras.Model`", model)
+    shapes = [tuple(x.shape) for x in getattr(model, "inputs", None) or []]
+    if len(shapes) != 1 or len(shapes[0]) not in (2, 3):
+        raise ValueError(
+            "`model` must be built and have one input, of shape `(batch, "
+            "samples)` or `(batch, timesteps, features)`. Received inputs of "
+            f"shapes: {shapes}."
+        )
+    return "audio" if len(shapes[0]) == 2 else "frames"
+
+
+def _check_lengths(rule, hop, padding):
+    if rule.layer.hop_length != hop or rule.overlap != padding:
+        raise rule.error(
+            "makes audio as long as the model's input, for which the input "
+            "must go through `Frames` of the same lengths with "
+            '`padding="full"`'
+        )
