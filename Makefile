@@ -6,7 +6,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test bench lint docs clean
+.PHONY: help setup native fuzz demo test test-compat bench lint docs clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -14,6 +14,7 @@ help:
 	@echo "make fuzz    hostile input to it for FUZZ_SECONDS (needs clang)"
 	@echo "make demo    trains a keyword spotter, DuSpaR beside GRU"
 	@echo "make test    all tests, on $(BACKENDS)"
+	@echo "make test-compat   converted files in old and new runtimes (slow)"
 	@echo "make bench   measurements against peers (slow)"
 	@echo "make lint    style of the sources"
 	@echo "make docs    the reference as HTML, in build/docs"
@@ -64,6 +65,11 @@ test: setup lint
 	  KERAS_BACKEND=$$backend $(PY) -m pytest -n $(WORKERS) $$filter; \
 	  filter="-m not(any_backend)"; \
 	done
+
+# Converted files in the oldest and the newest runtimes, each in an
+# environment of its own.
+test-compat: setup
+	KERAS_BACKEND=tensorflow $(PY) tests/compat/run.py
 
 # Set DATA to a folder with the subfolders kws and se.
 DATA ?= ../shared/data

@@ -9,6 +9,7 @@ from keras_duspar import models
 from keras_duspar import native
 from keras_duspar import profiling
 from keras_duspar import streaming
+from keras_duspar import tflite
 from keras_duspar.cells import Cost
 from keras_duspar.cells import DeltaGRUCell
 from keras_duspar.cells import DuSpaRCell

@@ -3,11 +3,13 @@
 import importlib
 
 
-def optional_package(name):
+def optional_package(name, extra="recipes"):
     """Imports a package, or says how to install it.
 
     Args:
         name: String, the module's name.
+        extra: String, the extra of this package that brings it. Default:
+            `"recipes"`.
 
     Returns:
         The module.
@@ -17,5 +19,5 @@ def optional_package(name):
     except ImportError as error:
         raise ImportError(
             f"This needs the package `{name}`. Install it with "
-            "`pip install keras-duspar[recipes]`."
+            f"`pip install keras-duspar[{extra}]`."
         ) from error

@@ -45,16 +45,15 @@ def run(
         The last output, the outputs and the list of final states.
     """
     if mask is not None:
-        mask = ops.cast(mask, sequences.dtype)
-        sequences = ops.concatenate(
-            [sequences, ops.expand_dims(mask, -1)], axis=-1
+        step, sequences, initial_state = with_mask(
+            step,
+            sequences,
+            initial_state,
+            mask,
+            output_size,
+            zero_output_for_mask,
+            output_dtype,
         )
-        no_output = ops.zeros(
-            (ops.shape(sequences)[0], output_size),
-            dtype=output_dtype or sequences.dtype,
-        )
-        initial_state = [no_output, *initial_state]
-        step = _masked(step, zero_output_for_mask)
     rnn = keras.layers.RNN(
         _StepCell(step, output_size),
         return_sequences=return_sequences,
@@ -66,6 +65,40 @@ def run(
         sequences, initial_state, mask=None
     )
     return last_output, outputs, list(states)[0 if mask is None else 1 :]
+
+
+def with_mask(
+    step,
+    sequences,
+    initial_state,
+    mask,
+    output_size,
+    zero_output_for_mask=False,
+    output_dtype=None,
+):
+    """A step function, its sequences and states that include the mask.
+
+    Args:
+        step: As in `run()`.
+        sequences: As in `run()`.
+        initial_state: As in `run()`.
+        mask: Boolean tensor of shape `(batch, timesteps)`.
+        output_size: As in `run()`.
+        zero_output_for_mask: As in `run()`.
+        output_dtype: As in `run()`.
+
+    Returns:
+        The step function, the sequences with one more feature, and the list
+        of states, of which the first is the output of the last valid step.
+    """
+    mask = ops.cast(mask, sequences.dtype)
+    sequences = ops.concatenate([sequences, ops.expand_dims(mask, -1)], axis=-1)
+    no_output = ops.zeros(
+        (ops.shape(sequences)[0], output_size),
+        dtype=output_dtype or sequences.dtype,
+    )
+    step = _masked(step, zero_output_for_mask)
+    return step, sequences, [no_output, *initial_state]
 
 
 class _StepCell:

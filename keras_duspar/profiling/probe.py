@@ -56,7 +56,7 @@ def find_taps(model):
         while name in taken:
             name += "'"
         taken.add(name)
-        children = _children(layer)
+        children = child_layers(layer)
         tap = Tap(name, layer)
         if tap.recurrent or is_counted(layer) or tap.stride > 1:
             taps.append(tap)
@@ -78,7 +78,7 @@ def find_taps(model):
     return taps
 
 
-def _children(layer):
+def child_layers(layer):
     """The layers that a layer holds, in attributes or in containers there."""
     found = []
     for value in vars(layer).values():
@@ -178,7 +178,7 @@ def _note_recurrent(
     tap, sequences, initial_state=None, mask=None, training=False
 ):
     layer, cell = tap.layer, tap.layer.cell
-    tap.cost = _cell_cost(cell)
+    tap.cost = cell_cost(cell)
     note = {"valid": _length(sequences)}
     if mask is not None:
         note["valid"] = ops.cast(mask, "bool")
@@ -199,7 +199,7 @@ def _note_recurrent(
 
     def step(inputs, flat_states):
         states = keras.tree.pack_sequence_as(structure, list(flat_states))
-        _, states, operands = _cell_step(cell, inputs, states)
+        _, states, operands = cell_step(cell, inputs, states)
         counts = [
             ops.sum(ops.cast(operands[name] != 0, "int32"), axis=-1)
             for name in sparse
@@ -219,11 +219,11 @@ def _note_recurrent(
     return note
 
 
-def _cell_cost(cell):
+def cell_cost(cell):
     """The cost of a cell, or of a stack of cells under numbered names."""
     if not isinstance(cell, keras.layers.StackedRNNCells):
         return cost_of(cell, getattr(cell, "units", None))
-    costs = [_cell_cost(inner) for inner in cell.cells]
+    costs = [cell_cost(inner) for inner in cell.cells]
     return Cost(
         operands=tuple(
             Operand(f"{i}.{o.name}", o.size, o.fan, o.sparse)
@@ -235,7 +235,7 @@ def _cell_cost(cell):
     )
 
 
-def _cell_step(cell, inputs, states):
+def cell_step(cell, inputs, states):
     """One step of a cell: output, states and operands."""
     if isinstance(cell, RecurrentCell):
         return cell.step(inputs, states)
@@ -243,7 +243,7 @@ def _cell_step(cell, inputs, states):
         return *cell(inputs, states), {}
     new_states, operands = [], {}
     for i, (inner, state) in enumerate(zip(cell.cells, states)):
-        inputs, state, inner_operands = _cell_step(inner, inputs, state)
+        inputs, state, inner_operands = cell_step(inner, inputs, state)
         new_states.append(state)
         operands |= {f"{i}.{k}": v for k, v in inner_operands.items()}
     return inputs, new_states, operands

@@ -42,6 +42,7 @@ class Stream:
             not say it.
         delay: Integer, samples by which audio comes late, else 0.
         states: Dictionary of `keras_duspar.streaming.State` by name.
+        signals: List of the `keras_duspar.streaming.Signal` of each output.
         static: Boolean, whether every call computes tensors of the same
             shapes. If not, as with `frames=1` and pooling, `step()` cannot be
             compiled by JAX.
@@ -86,6 +87,7 @@ class Stream:
                 _check_lengths(rule, self.hop, self._padding)
         self.samples = self.frames * self.hop
         self.states = self._graph.states
+        self.signals = self._graph.signals
         self.delay = max(s.delay for s in self._graph.signals)
         self.static = all(
             signal.steps is not None or signal.kind == "summary"

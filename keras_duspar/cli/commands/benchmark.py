@@ -1,0 +1,85 @@
+"""Measures how fast .tflite files run on this machine.
+
+Times are those of one frame, from setting the input to the output. Several
+files take turns, and the last column compares them with the first. `inspect
+FILE` in the place of a file tells what is in it.
+"""
+
+import json
+
+import numpy as np
+
+from keras_duspar.audio_files import AudioFile
+from keras_duspar.cli.main import CommandError
+
+
+def add_arguments(parser):
+    """Adds the arguments of the command."""
+    parser.add_argument(
+        "path", nargs="+", help="the .tflite file, or: inspect FILE"
+    )
+    parser.add_argument(
+        "--against",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="another file to compare with; may be given several times",
+    )
+    parser.add_argument(
+        "--audio",
+        metavar="FILE",
+        help="a recording to run on: occupancy depends on it (default: noise)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=5.0,
+        help="how long to measure each file (default: 5)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        help="threads of built-in operators (default: 1)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print the figures as JSON"
+    )
+
+
+def run(arguments):
+    """Runs the command."""
+    from keras_duspar import tflite  # noqa: PLC0415
+    from keras_duspar.tflite import measuring  # noqa: PLC0415
+
+    try:
+        if arguments.path[0] == "inspect" and len(arguments.path) > 1:
+            for path in arguments.path[1:]:
+                print(tflite.inspect(path))
+            return
+        paths = [*arguments.path, *arguments.against]
+        audio = None
+        if arguments.audio is not None:
+            audio = _read(arguments.audio, tflite.inspect(paths[0]))
+        found = tflite.measure(
+            paths, audio, arguments.seconds, arguments.threads
+        )
+    except (ValueError, OSError) as e:
+        raise CommandError(str(e)) from e
+    if arguments.json:
+        print(json.dumps([m.to_dict() for m in found], indent=1))
+    else:
+        print(measuring.measurement_table(found))
+
+
+def _read(path, inspection):
+    """The samples of a recording at the rate of a file, channels averaged."""
+    rate = (inspection.description or {}).get("sample_rate")
+    if not rate:
+        raise CommandError(
+            f"--audio needs a file that takes audio: {inspection.path} does "
+            "not tell its sample rate."
+        )
+    with AudioFile(path) as file:
+        blocks = [block.mean(axis=0) for block in file.blocks(rate)]
+    return np.concatenate(blocks)

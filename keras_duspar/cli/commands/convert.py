@@ -1,0 +1,90 @@
+"""Converts a Keras model to TFLite.
+
+The model is a .keras file, as model.save("model.keras") writes it. The result
+contains everything from raw audio to the output. With --streaming it takes a
+few new samples at a time and hands its states from call to call, for an app
+that listens; without, it takes whole recordings of any length.
+
+Files with sparse operators, the default, need the delegate of this package
+(keras_duspar.tflite.load() finds it; docs/deploy.md tells how apps do). Files
+with --ops builtin run in any TFLite runtime, more slowly.
+"""
+
+import pathlib
+
+from keras_duspar.cli.main import CommandError
+
+OPTIONS = (
+    "streaming",
+    "frames",
+    "ops",
+    "weights",
+    "task",
+    "output_names",
+    "count",
+)
+
+
+def add_arguments(parser):
+    """Adds the arguments of the command."""
+    parser.add_argument("model", help="the .keras file to convert")
+    parser.add_argument("path", help="the .tflite file to write")
+    parser.add_argument(
+        "--streaming",
+        action="store_true",
+        help="take chunks of a stream instead of whole recordings",
+    )
+    parser.add_argument(
+        "--frames",
+        type=int,
+        default=1,
+        metavar="N",
+        help="frames that a chunk of a stream completes (default: 1)",
+    )
+    parser.add_argument(
+        "--ops",
+        default="sparse",
+        choices=("sparse", "builtin"),
+        help="sparse: one operator a layer, which skips zeros and needs the "
+        "delegate; builtin: runs everywhere (default: sparse)",
+    )
+    parser.add_argument(
+        "--weights",
+        default="float32",
+        choices=("float32", "bfloat16", "int8"),
+        help="how sparse operators store their kernels (default: float32)",
+    )
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="a text file with the name of one class a line, kept in the "
+        ".tflite file",
+    )
+    parser.add_argument("--task", help="what the model does, kept in the file")
+    parser.add_argument(
+        "--output-names",
+        nargs="+",
+        metavar="NAME",
+        help="names of the outputs (default: the model's own)",
+    )
+    parser.add_argument(
+        "--count",
+        action="store_true",
+        help="with --ops builtin: add an output that counts zeros, to compare "
+        "the occupancy",
+    )
+
+
+def run(arguments):
+    """Runs the command."""
+    from keras_duspar import tflite  # noqa: PLC0415
+
+    options = {name: getattr(arguments, name) for name in OPTIONS}
+    try:
+        if arguments.labels:
+            text = pathlib.Path(arguments.labels).read_text()
+            options["labels"] = [line for line in text.splitlines() if line]
+        path = tflite.convert(arguments.model, arguments.path, **options)
+    except (ValueError, OSError) as e:
+        raise CommandError(str(e)) from e
+    print(tflite.inspect(path))

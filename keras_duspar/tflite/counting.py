@@ -1,0 +1,103 @@
+"""What a running file has counted, as occupancy and as a profile."""
+
+import numpy as np
+
+from keras_duspar import native
+from keras_duspar.profiling.report import Profile
+from keras_duspar.tflite import description
+
+OUTPUT = "counts"  # the output of a file that counts for itself
+
+
+class Counting:
+    """The counters of a file: those of the delegate, or an output's.
+
+    Args:
+        about: Dictionary, the file's description.
+        handle: String, the delegate's handle, or `None` without one.
+
+    Attributes:
+        output: String, name of the output to add up, or `None`.
+    """
+
+    def __init__(self, about, handle):
+        self._about, self._handle = about, handle
+        self._names = about.get("counters", [])
+        self.output = OUTPUT if self._names else None
+        self._totals = np.zeros(len(self._names), "int64")
+
+    def add(self, counts):
+        """Adds the counts of one run."""
+        self._totals += counts
+
+    def reset(self):
+        """Sets all counters to zero."""
+        self._totals[:] = 0
+        if self._handle is not None:
+            native.reset(self._handle)
+
+    def counters(self):
+        """Dictionary of layer name to counter name to number."""
+        found = {}
+        for (layer, counter), total in zip(self._names, self._totals):
+            found.setdefault(layer, {})[counter] = int(total)
+        if self._handle is not None:
+            # A layer that is called twice has two operators.
+            for operator in native.operators(self._handle):
+                counts = found.setdefault(operator.layer, {})
+                counts["steps"] = counts.get("steps", 0) + operator.steps
+                for operand in operator.operands:
+                    old = counts.get(operand.name, 0)
+                    counts[operand.name] = old + operand.nonzeros
+        return found
+
+    def occupancy(self):
+        """As `Runner.occupancy()`."""
+        counted = self.counters()
+        found = {}
+        for layer in self._about.get("layers", []):
+            counts = counted.get(layer["name"], {})
+            if counts.get("steps"):
+                found[layer["name"]] = {
+                    o["name"]: counts[o["name"]] / (counts["steps"] * o["size"])
+                    if o["sparse"]
+                    else 1.0
+                    for o in layer["operands"]
+                }
+        return found
+
+    def profile(self, path):
+        """As `Runner.profile()`."""
+        layers = self._about.get("layers", [])
+        if not layers:
+            raise ValueError(
+                f"`profile()` needs a file that tells its costs. {path!r} has "
+                "no description of recurrent layers."
+            )
+        counted = self.counters()
+        profiles = []
+        for layer in layers:
+            counts = counted.get(layer["name"], {})
+            nonzeros = {}
+            for o in layer["operands"]:
+                nonzeros[o["name"]] = float(o["size"])
+                if o["sparse"]:
+                    _check_counted(path, layer["name"], o["name"], counts)
+                    nonzeros[o["name"]] = counts[o["name"]] / counts["steps"]
+            profiles.append(description.layer_profile(layer, nonzeros))
+        first = next(layer for layer in profiles if layer.recurrent)
+        steps = counted.get(first.name, {}).get("steps", 0)
+        return Profile(profiles, first.steps_per_second, steps)
+
+
+def _check_counted(path, layer, operand, counts):
+    if operand not in counts:
+        raise ValueError(
+            f"{path!r} does not count the operand {operand!r} of its layer "
+            f"{layer!r}. Convert with `count=True`."
+        )
+    if not counts["steps"]:
+        raise ValueError(
+            f"Layer {layer!r} of {path!r} has not run since its counters were "
+            "reset: there is nothing to tell."
+        )

@@ -1,0 +1,323 @@
+"""Traces a model in TensorFlow and makes the bytes of a `.tflite` file."""
+
+import contextlib
+import tempfile
+
+import keras
+import tensorflow as tf
+from flatbuffers import flexbuffers
+
+import keras_duspar
+from keras_duspar import checks
+from keras_duspar.profiling import probe
+from keras_duspar.profiling.profile import dense_profile
+from keras_duspar.streaming import Recurrent
+from keras_duspar.streaming import Stream
+from keras_duspar.tflite import counting
+from keras_duspar.tflite import description
+from keras_duspar.tflite import flatbuffer
+from keras_duspar.tflite import writing
+from keras_duspar.tflite.converter import recurrent_layers
+from keras_duspar.tflite.tracing import Tracer
+
+
+def export(model, streaming, ops, weights, frames, labels, task, **options):
+    """The bytes of a `.tflite` file.
+
+    Args:
+        model: The model, checked by `converter.load_model()`.
+        streaming: As in `convert()`.
+        ops: As in `convert()`.
+        weights: As in `convert()`.
+        frames: As in `convert()`.
+        labels: As in `convert()`.
+        task: As in `convert()`.
+        **options: The other options of `convert()`.
+    """
+    model = in_float32(model)
+    tracer = Tracer(model, ops, weights, options["count"])
+    names = output_names(model, options["output_names"])
+    check_labels(labels, model)
+    build = _streaming_function if streaming else _whole_function
+    function, specs, details = build(model, tracer, names, frames)
+    signature = "step" if streaming else "predict"
+    data, renamed = _convert(function, specs, model, signature)
+    _verify(flatbuffer.File(data), tracer)
+    counters = [
+        [layer, counter]
+        for layer, found in tracer.counts.items()
+        for counter in found
+    ]
+    about = {
+        "version": keras_duspar.__version__,
+        "task": task or model.name,
+        "labels": labels,
+        **_rates(model),
+        "streaming": streaming,
+        "ops": "sparse" if tracer.operators else "builtin",
+        "weights": weights,
+        "frames": frames,
+        **details,
+        "counters": counters,
+        "layers": _layers(model),
+    }
+    return writing.finish(
+        data, renamed, {description.NAME: description.encode(about)}
+    )
+
+
+def in_float32(model):
+    """The model, or a copy that computes in float32 if it does not."""
+    layers = list(_all_layers(model))
+    if all(layer.compute_dtype == "float32" for layer in layers):
+        return model
+    copy = keras.models.clone_model(model)
+    copy.set_weights(model.get_weights())
+    for layer in _all_layers(copy):
+        layer.dtype_policy = "float32"
+    return copy
+
+
+def _all_layers(layer):
+    yield layer
+    for child in probe.child_layers(layer):
+        yield from _all_layers(child)
+
+
+def output_names(model, names):
+    """Names of the outputs in the signature, given ones or the model's."""
+    own = getattr(model, "output_names", None)
+    if own is None:  # a sequential model
+        own = [model.layers[-1].name]
+    own = [name.replace("/", "_") for name in own]
+    if names is None:
+        return own
+    if len(names) != len(own) or len(set(names)) != len(names):
+        raise checks.bad_value(
+            "output_names", f"{len(own)} different names", names
+        )
+    return names
+
+
+def check_labels(labels, model):
+    """Raises if the labels are not as many as the classes of the model.
+
+    CTC has one more class than labels, the blank.
+    """
+    widths = [x.shape[-1] for x in model.outputs]
+    fits = labels is None or any(
+        width in (len(labels), len(labels) + 1) for width in widths
+    )
+    if not fits:
+        raise ValueError(
+            "`labels` must be as many as the model has classes. Received "
+            f"{len(labels)} labels for outputs of width {widths}."
+        )
+
+
+def _whole_function(model, tracer, names, frames):
+    """The function of a file that takes whole utterances."""
+    specs = [
+        tf.TensorSpec(x.shape, x.dtype, name=x.name.replace("/", "_"))
+        for x in model.inputs
+    ]
+
+    def predict(*inputs):
+        inputs = _pack_inputs(model, list(inputs))
+        with tracer.replaced_loops():
+            outputs = model(inputs, training=False)
+        return _named(names, keras.tree.flatten(outputs), tracer)
+
+    outputs = [{"name": name, "kind": "whole"} for name in names]
+    return predict, specs, {"delay": 0, "outputs": outputs, "states": []}
+
+
+def _pack_inputs(model, inputs):
+    """A list of inputs in the structure in which the model takes them."""
+    if isinstance(model, keras.Sequential):
+        return inputs[0]
+    return keras.tree.pack_sequence_as(model.input, inputs)
+
+
+def _streaming_function(model, tracer, names, frames):
+    """The function of a file that takes chunks of a stream."""
+    stream = Stream(model, frames, rules={keras.layers.RNN: AnySteps})
+    sizes = (1, stream.samples, *model.inputs[0].shape[2:])
+    name = model.inputs[0].name.replace("/", "_")
+    specs = [tf.TensorSpec(sizes, "float32", name=name)]
+    specs += [
+        tf.TensorSpec(
+            [1 if size is None else size for size in state.shape],
+            state.dtype,
+            name=name,
+        )
+        for name, state in stream.states.items()
+    ]
+
+    def step(chunk, *states):
+        with tracer.replaced_loops():
+            outputs, new = stream.step(chunk, dict(zip(stream.states, states)))
+        return _named(names, keras.tree.flatten(outputs), tracer) | new
+
+    outputs = [
+        {"name": name, "kind": signal.kind, "delay": signal.delay}
+        for name, signal in zip(names, stream.signals)
+    ]
+    details = {
+        "delay": stream.delay,
+        "outputs": outputs,
+        "states": list(stream.states),
+    }
+    return step, specs, details
+
+
+class AnySteps(Recurrent):
+    """Runs over any number of steps, also none, without a condition.
+
+    The loops that are traced allow it, and a condition would hide their
+    counters.
+    """
+
+    def step(self, states, sequences):
+        names = [name for name in states if name != "output"]
+        values = [states[name] for name in names]
+        _, outputs, values = self.layer.inner_loop(
+            sequences,
+            keras.tree.pack_sequence_as(self.structure, values),
+            mask=None,
+        )
+        new = dict(zip(names, keras.tree.flatten(values)))
+        output = outputs
+        if "output" in states:
+            # Without any step, the last output stays.
+            kept = states["output"][:, None]
+            output = tf.concat([kept, outputs], axis=1)[:, -1]
+            new["output"] = output
+        if self.layer.return_state:
+            return [output, *values], new
+        return output, new
+
+
+def _named(names, outputs, tracer):
+    """The outputs by name, with the counters if there are any."""
+    named = dict(zip(names, outputs))
+    counts = [c for found in tracer.counts.values() for c in found.values()]
+    if counts:
+        named[counting.OUTPUT] = tf.stack(counts)
+    return named
+
+
+def _convert(function, specs, model, signature):
+    """The bytes of a file with one signature, and the names to be put in."""
+    values = [
+        (variable, keras.ops.convert_to_numpy(variable))
+        for variable in model.variables
+    ]
+
+    def with_constants(*args):
+        mapping = [(variable, tf.constant(value)) for variable, value in values]
+        with keras.StatelessScope(state_mapping=mapping):
+            return function(*args)
+
+    # Names of Keras may have letters that TensorFlow's must not.
+    renamed = {f"input_{i}": spec.name for i, spec in enumerate(specs)}
+
+    def with_plain_names(*args):
+        outputs = with_constants(*args)
+        plain = {f"output_{i}": name for i, name in enumerate(outputs)}
+        renamed.update(plain)
+        return {key: tf.identity(outputs[plain[key]]) for key in plain}
+
+    module = tf.Module()
+    module.function = tf.function(
+        with_plain_names,
+        input_signature=[
+            tf.TensorSpec(spec.shape, spec.dtype, name=f"input_{i}")
+            for i, spec in enumerate(specs)
+        ],
+        autograph=False,
+    )
+    with tempfile.TemporaryDirectory() as folder, _quiet_logger():
+        tf.saved_model.save(
+            module, folder, signatures={signature: module.function}
+        )
+        converter = tf.lite.TFLiteConverter.from_saved_model(
+            folder, signature_keys=[signature]
+        )
+        converter.allow_custom_ops = True
+        try:
+            return converter.convert(), renamed
+        except Exception as e:
+            raise ValueError(
+                f"`model` {model.name!r} cannot be converted: TensorFlow's "
+                f"converter says: {e}"
+            ) from e
+
+
+@contextlib.contextmanager
+def _quiet_logger():
+    """Leaves out TensorFlow's notes about temporary files."""
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel("ERROR")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _verify(file, tracer):
+    """Raises unless the file has the sparse operators that were traced.
+
+    Every other custom operator, also one of TensorFlow's own, would need a
+    runtime that has it.
+    """
+    found = []
+    for operator, tensors in file.custom_operators():
+        # The weights are the last inputs.
+        constant = 0
+        for i in reversed(operator.inputs):
+            if not tensors[i].constant:
+                break
+            constant += 1
+        layer = flexbuffers.Loads(operator.options).get("layer")
+        found.append((operator.custom, layer, constant))
+    for name, layer, constants in tracer.operators:
+        fitting = [
+            f for f in found if f[:2] == (name, layer) and f[2] >= constants
+        ]
+        if not fitting:
+            raise ValueError(
+                "`model` could not be converted: expected an operator "
+                f"{name!r} for layer {layer!r} with {constants} constant "
+                f"inputs at the end. Received: {found}."
+            )
+        found.remove(fitting[0])
+    if found:
+        raise ValueError(
+            f"`model` could not be converted: its operators {found} are not "
+            "built in, so that a runtime could not run the file."
+        )
+
+
+def _rates(model):
+    """Samples a second and from one frame to the next, if known."""
+    for layer in _all_layers(model):
+        rate = getattr(layer, "sample_rate", None)
+        hop = getattr(layer, "hop_length", None)
+        if rate and hop:
+            return {"sample_rate": rate, "hop": hop}
+    return {"sample_rate": None, "hop": None}
+
+
+def _layers(model):
+    """What the layers cost, for the runner's profile."""
+    if not recurrent_layers(model):
+        return []
+    seconds = _rates(model)["sample_rate"] or 64
+    shapes = [
+        (1, *((seconds if size is None else size) for size in x.shape[1:]))
+        for x in model.inputs
+    ]
+    profile = dense_profile(model, _pack_inputs(model, shapes))
+    return [description.describe_layer(layer) for layer in profile.layers]

@@ -1,0 +1,211 @@
+"""How fast `.tflite` files run."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_duspar import checks
+from keras_duspar.profiling.tables import percent
+from keras_duspar.profiling.tables import text_table
+from keras_duspar.tflite.runner import Runner
+
+WARM_UP = 0.1  # share of the runs that are not counted
+
+
+@dataclass
+class Measurement:
+    """How fast a file ran.
+
+    Attributes:
+        path: String, the file.
+        runner: The `Runner`, with the counters of what was run.
+        times: Array of seconds, for every run of a chunk (a streaming file)
+            or of the whole input.
+        frames: Float, the frames (or time steps) in one run.
+        seconds: Float, the real time that one run stands for, or `None`.
+        num_threads: Integer, threads of built-in operators.
+    """
+
+    path: str
+    runner: Runner
+    times: np.ndarray
+    frames: float
+    seconds: float
+    num_threads: int
+
+    @property
+    def median(self):
+        """Median seconds a frame."""
+        return float(np.median(self.times)) / self.frames
+
+    @property
+    def p99(self):
+        """The 99th percentile of seconds a frame."""
+        return float(np.percentile(self.times, 99)) / self.frames
+
+    @property
+    def real_time_factor(self):
+        """Median time over the time that it stands for, or `None`."""
+        if self.seconds is None:
+            return None
+        return float(np.median(self.times)) / self.seconds
+
+    @property
+    def occupancy(self):
+        """Effective over dense products, or `nan` if they are not counted."""
+        try:
+            return self.runner.profile().occupancy
+        except ValueError:
+            return float("nan")
+
+    def to_dict(self):
+        """The figures as plain numbers and strings."""
+        occupancy = self.occupancy
+        return {
+            "path": self.path,
+            "ops": self.runner.ops,
+            "weights": self.runner.weights,
+            "bytes": self.runner.file.size,
+            "threads": self.num_threads,
+            "runs": len(self.times),
+            "frames_a_run": self.frames,
+            "median_us": 1e6 * self.median,
+            "p99_us": 1e6 * self.p99,
+            "real_time_factor": self.real_time_factor,
+            "occupancy": None if np.isnan(occupancy) else occupancy,
+        }
+
+
+def measure(paths, audio=None, seconds=5.0, num_threads=1):
+    """Measures how fast files run.
+
+    Several files take turns, run by run, so that whatever else the machine
+    does slows down all of them alike.
+
+    Args:
+        paths: List of paths of `.tflite` files.
+        audio: Array of samples to run on, repeated as needed, or `None` for
+            noise. Occupancy, and with it the speed of sparse operators,
+            depends on the input. Default: `None`.
+        seconds: Float, how long to measure each file. Default: 5.
+        num_threads: Positive integer, threads of built-in operators.
+            Default: 1.
+
+    Returns:
+        A list of `Measurement`, one for each path.
+    """
+    seconds = checks.number("seconds", seconds, "(0, inf)")
+    lanes = [_Lane(Runner(p, num_threads=num_threads), audio) for p in paths]
+    for lane in lanes:
+        lane.run()  # memory is touched for the first time
+        lane.runner.reset_counters()
+    end = time.perf_counter() + seconds * len(lanes)
+    while time.perf_counter() < end or len(lanes[0].times) < 10:
+        for lane in lanes:
+            lane.run()
+    measured = []
+    for path, lane in zip(paths, lanes):
+        times = np.array(lane.times[1:])
+        times = times[int(WARM_UP * len(times)) :]
+        measured.append(
+            Measurement(
+                str(path),
+                lane.runner,
+                times,
+                lane.frames,
+                lane.seconds,
+                num_threads,
+            )
+        )
+    return measured
+
+
+class _Lane:
+    """A file and the input that it runs through, again and again."""
+
+    def __init__(self, runner, audio):
+        self.runner, self.times = runner, []
+        if len(runner.inputs) != 1:
+            raise ValueError(
+                f"`paths` must be files with one input. Received: "
+                f"{runner.path!r} with inputs {sorted(runner.inputs)}."
+            )
+        shape = next(iter(runner.inputs.values()))
+        is_audio = len(shape) == 2
+        size = (runner.sample_rate if is_audio else None) or 64
+        if audio is None:
+            rng = np.random.default_rng(0)
+            scale = 0.1 if is_audio else 1.0
+            audio = rng.normal(0, scale, (4 * size, *shape[2:]))
+        audio = np.asarray(audio, "float32")
+        step = runner.samples or (size if shape[1] == -1 else shape[1])
+        if audio.ndim != len(shape) - 1 or len(audio) < step:
+            raise checks.bad_value(
+                "audio", f"at least {step} samples or time steps long", audio
+            )
+        self._chunks = [
+            np.ascontiguousarray(audio[np.newaxis, i : i + step])
+            for i in range(0, len(audio) - step + 1, step)
+        ]
+        self._run = runner._step if runner.streaming else self._whole
+        self.frames = step / (runner.hop if is_audio and runner.hop else 1)
+        self.seconds = None
+        if is_audio and runner.sample_rate:
+            self.seconds = step / runner.sample_rate
+
+    def _whole(self, x):
+        return self.runner._run_whole({next(iter(self.runner.inputs)): x})
+
+    def run(self):
+        """Runs the next chunk and notes the time."""
+        chunk = self._chunks[len(self.times) % len(self._chunks)]
+        start = time.perf_counter()
+        self._run(chunk)
+        self.times.append(time.perf_counter() - start)
+
+
+def measurement_table(measurements):
+    """The table of measurements, the first one compared with the others.
+
+    Args:
+        measurements: List of `Measurement`.
+
+    Returns:
+        A string.
+    """
+    columns = (
+        "file",
+        "ops",
+        "weights",
+        "KB",
+        "threads",
+        "median us/frame",
+        "p99",
+        "of real time",
+        "occupancy",
+        "times the first",
+    )
+    first = measurements[0]
+    rows = []
+    for m in measurements:
+        pairs = min(len(first.times), len(m.times))
+        ratio = np.median(
+            (m.times[:pairs] / m.frames) / (first.times[:pairs] / first.frames)
+        )
+        factor = m.real_time_factor
+        rows.append(
+            (
+                m.path,
+                str(m.runner.ops),
+                str(m.runner.weights),
+                f"{m.runner.file.size / 1000:,.1f}",
+                str(m.num_threads),
+                f"{1e6 * m.median:,.1f}",
+                f"{1e6 * m.p99:,.1f}",
+                "" if factor is None else percent(factor),
+                percent(m.occupancy),
+                f"{ratio:.2f}",
+            )
+        )
+    return text_table(columns, rows, left=("file", "ops", "weights"))

@@ -1,0 +1,403 @@
+"""Runs `.tflite` files, on whole inputs or as streams."""
+
+import ctypes
+import warnings
+
+import numpy as np
+
+from keras_duspar import checks
+from keras_duspar import native
+from keras_duspar.tflite import description
+from keras_duspar.tflite import flatbuffer
+from keras_duspar.tflite.counting import Counting
+from keras_duspar.tflite.runtime import delegate_path
+from keras_duspar.tflite.runtime import find_runtime
+
+
+def load(path, delegate=True, num_threads=1):
+    """Loads a `.tflite` file to run it.
+
+    Args:
+        path: String or `pathlib.Path`, the file.
+        delegate: Boolean, whether to load the delegate, which sparse
+            operators need. A file of built-in operators runs without it.
+            Default: `True`.
+        num_threads: Positive integer, threads for built-in operators.
+            Default: 1.
+
+    Returns:
+        A `Runner`.
+
+    Example:
+
+    ```python
+    runner = keras_duspar.tflite.load("spotter.tflite")
+    logits = runner(audio)
+    print(runner.occupancy())
+    ```
+    """
+    return Runner(path, delegate, num_threads)
+
+
+class Runner:
+    """A `.tflite` file that is ready to run.
+
+    A file of whole utterances is called on an input. A streaming file takes
+    chunks in `step()`; called on a whole input, it runs through it from
+    states of zeros. Samples at the end that fill no chunk are dropped, unless
+    the output is audio, which is as long as the input.
+
+    Args:
+        path: String or `pathlib.Path`, the file.
+        delegate: Boolean, as in `load()`.
+        num_threads: Positive integer, as in `load()`.
+
+    Attributes:
+        task: String, what the model does, or `None`.
+        labels: List of strings, the classes, or `None`.
+        sample_rate: Integer, samples a second, or `None`.
+        hop: Integer, samples from one frame to the next, or `None`.
+        streaming: Boolean, whether the file takes chunks.
+        samples: Integer, samples (or time steps) in a chunk of a streaming
+            file, else `None`.
+        delay: Integer, samples by which audio comes out late.
+        ops: String, `"sparse"` or `"builtin"`.
+        weights: String, how sparse operators store their kernels.
+        inputs: Dictionary of input name to shape, with -1 for any size.
+        outputs: Dictionary of output name to shape.
+        states: Dictionary of state name to shape.
+        description: Dictionary, all that the file says of itself.
+    """
+
+    def __init__(self, path, delegate=True, num_threads=1):
+        self.path = str(path)
+        num_threads = checks.positive_integer("num_threads", num_threads)
+        self.file = flatbuffer.read(path)
+        self._read_description()
+        self._handle = None
+        self._interpreter = self._make_interpreter(delegate, num_threads)
+        self._fixed = not any(-1 in t.shape for t in self.file.tensors[0])
+        self._allocate({})
+        self._counting = Counting(self.description, self._handle)
+
+    def _read_description(self):
+        found = description.decode(self.file)
+        self.signature = self.file.signatures[0]
+        if found is None:
+            warnings.warn(
+                f"{self.path!r} was not written by keras_duspar: it runs, but "
+                "tells neither labels nor costs, and cannot be streamed.",
+                stacklevel=4,
+            )
+            found = {"outputs": [{"name": n} for n in self.signature.outputs]}
+        self.description = found
+        for name in ("task", "labels", "sample_rate", "hop", "ops", "weights"):
+            setattr(self, name, found.get(name))
+        self.streaming = found.get("streaming", False)
+        self.delay = found.get("delay", 0)
+        states = found.get("states", [])
+        outputs = [output["name"] for output in found["outputs"]]
+        self.states = self._shapes(self.signature.inputs, states)
+        self.outputs = self._shapes(self.signature.outputs, outputs)
+        self.inputs = self._shapes(
+            self.signature.inputs,
+            [name for name in self.signature.inputs if name not in states],
+        )
+        self.samples = None
+        if self.streaming:
+            self.samples = next(iter(self.inputs.values()))[1]
+
+    def _shapes(self, indices, names):
+        return {n: self.file.tensors[0][indices[n]].shape for n in names}
+
+    def _make_interpreter(self, delegate, num_threads):
+        sparse = sorted({op.custom for op, _ in self.file.custom_operators()})
+        interpreter_class, load_delegate = find_runtime()
+        delegates = []
+        if sparse:
+            if not delegate:
+                raise ValueError(
+                    "`delegate` must be True for a file with sparse "
+                    f"operators. Received: {self.path!r} with {sparse}. "
+                    'Convert with `ops="builtin"` to run without.'
+                )
+            self._handle = native.new_handle()
+            delegates.append(
+                load_delegate(delegate_path(), {"handle": self._handle})
+            )
+        try:
+            return interpreter_class(
+                self.path,
+                num_threads=num_threads,
+                experimental_delegates=delegates,
+            )
+        except (ValueError, RuntimeError) as e:
+            raise ValueError(f"`path` {self.path!r} cannot be run: {e}") from e
+
+    def _allocate(self, shapes):
+        """Makes room for inputs of the given shapes, by name."""
+        for name, shape in shapes.items():
+            index = self.signature.inputs[name]
+            self._interpreter.resize_tensor_input(index, shape)
+        try:
+            self._interpreter.allocate_tensors()
+        except RuntimeError as e:
+            raise ValueError(
+                f"`path` {self.path!r} cannot be run on inputs of shapes "
+                f"{shapes or self.inputs}: {e}"
+            ) from e
+        self._sizes = dict(shapes)
+        if self.streaming:
+            self._chunk = self._place(self.signature.inputs, self.inputs)
+            self._old = self._place(self.signature.inputs, self.states)
+            self._new = self._place(self.signature.outputs, self.states)
+            self._results = self._place(self.signature.outputs, self.outputs)
+            self.reset()
+
+    # Whole inputs
+
+    def __call__(self, inputs):
+        """Runs the file on a whole input.
+
+        Args:
+            inputs: Array, with or without a batch axis; a dictionary of
+                arrays if the file has several inputs.
+
+        Returns:
+            An array, or a dictionary of arrays if there are several outputs,
+            with a batch axis if the input has one.
+        """
+        expected = self.inputs
+        if self.streaming:  # as long and as many as one likes
+            expected = {n: (-1, -1, *s[2:]) for n, s in expected.items()}
+        inputs, single = self._check_inputs(inputs, expected)
+        if self.streaming:
+            outputs = self._stream(next(iter(inputs.values())))
+        else:
+            outputs = self._run_whole(inputs)
+        return self._pack(outputs, single)
+
+    def _run_whole(self, inputs):
+        shapes = {name: x.shape for name, x in inputs.items()}
+        if shapes != self._sizes:
+            self._allocate(shapes)
+        for name, x in inputs.items():
+            self._interpreter.set_tensor(self.signature.inputs[name], x)
+        self._invoke()
+        return {name: self._get(name) for name in self.outputs}
+
+    def _invoke(self):
+        try:
+            self._interpreter.invoke()
+        except RuntimeError as e:
+            raise RuntimeError(f"{self.path!r} failed to run: {e}") from e
+        if self._counting.output is not None:
+            self._counting.add(self._get(self._counting.output))
+
+    def _get(self, name):
+        return self._interpreter.get_tensor(self.signature.outputs[name])
+
+    def _pack(self, outputs, single):
+        if single:
+            outputs = {name: y[0] for name, y in outputs.items()}
+        if len(outputs) == 1:
+            return next(iter(outputs.values()))
+        return outputs
+
+    def _check_inputs(self, inputs, expected):
+        """The inputs by name with a batch axis, and whether one was added."""
+        if not isinstance(inputs, dict):
+            if len(expected) > 1:
+                raise checks.bad_value(
+                    "inputs", f"a dictionary of {sorted(expected)}", inputs
+                )
+            inputs = {next(iter(expected)): inputs}
+        if set(inputs) != set(expected):
+            raise ValueError(
+                f"`inputs` must have the keys {sorted(expected)}. Received: "
+                f"{sorted(inputs)}."
+            )
+        checked, singles = {}, set()
+        for name, shape in expected.items():
+            tensor = self.file.tensors[0][self.signature.inputs[name]]
+            x, single = _check_array(name, inputs[name], shape, tensor.dtype)
+            if self.hop and len(shape) == 2 and x.shape[1] < self.hop:
+                raise ValueError(
+                    f"`{name}` must be at least one frame of {self.hop} "
+                    f"samples long. Received shape: {np.shape(inputs[name])}."
+                )
+            checked[name] = x
+            singles.add(single)
+        return checked, singles == {True}
+
+    # Streams
+
+    def step(self, chunk):
+        """Runs the next chunk of a stream.
+
+        Args:
+            chunk: Array of `samples` new samples, or of that many time steps
+                with their features; a batch axis of size 1 may come first.
+
+        Returns:
+            What is new of the output: an array, or a dictionary of arrays if
+            there are several outputs, with a batch axis if the chunk has one.
+        """
+        if not self.streaming:
+            raise ValueError(
+                f"`step()` needs a streaming file. Received: {self.path!r}, "
+                "which takes whole inputs: call the runner, or convert with "
+                "`streaming=True`."
+            )
+        ((name, shape),) = self.inputs.items()
+        x, single = _check_array(name, chunk, shape, "float32")
+        return self._pack(self._step(x), single)
+
+    def _step(self, chunk):
+        """One step on a chunk that is checked."""
+        if not self._fixed:
+            return self._step_by_copies(chunk)
+        self._chunk[0][...] = chunk
+        self._invoke()
+        for old, new in zip(self._old, self._new):
+            np.copyto(old, new)
+        return {
+            name: result.copy()
+            for name, result in zip(self.outputs, self._results)
+        }
+
+    def _step_by_copies(self, chunk):
+        """The same if tensors may move in memory while the file runs."""
+        inputs, outputs = self.signature.inputs, self.signature.outputs
+        name = next(iter(self.inputs))
+        self._interpreter.set_tensor(inputs[name], chunk)
+        for state in self.states:
+            self._interpreter.set_tensor(inputs[state], self._values[state])
+        self._invoke()
+        for state in self.states:
+            self._values[state] = self._interpreter.get_tensor(outputs[state])
+        return {name: self._get(name) for name in self.outputs}
+
+    def _place(self, indices, names):
+        """Arrays on the memory of tensors that never move.
+
+        They hold no reference to the interpreter, which refuses to run while
+        there are any; it lives as long as this object.
+        """
+        if not self._fixed:
+            return []
+        arrays = []
+        for name in names:
+            found = self._interpreter.tensor(indices[name])()
+            address = found.__array_interface__["data"][0]
+            memory = (ctypes.c_char * found.nbytes).from_address(address)
+            array = np.frombuffer(memory, found.dtype).reshape(found.shape)
+            arrays.append(array)
+        return arrays
+
+    def reset(self):
+        """Begins a new stream: sets all states to zero."""
+        if not self.streaming:
+            raise ValueError(
+                f"`reset()` needs a streaming file. Received: {self.path!r}, "
+                "which has no states."
+            )
+        for array in self._old:
+            array[...] = 0
+        self._values = {
+            name: np.zeros(
+                shape, self.file.tensors[0][self.signature.inputs[name]].dtype
+            )
+            for name, shape in self.states.items()
+        }
+
+    def _stream(self, batch):
+        """Streams through every example of a batch."""
+        self.reset()
+        found = []
+        for example in batch:
+            found.append(self._stream_one(example[np.newaxis]))
+            self.reset()
+        return {
+            name: np.concatenate([outputs[name] for outputs in found])
+            for name in self.outputs
+        }
+
+    def _stream_one(self, x):
+        length, size = x.shape[1], self.samples
+        kinds = {o["name"]: o for o in self.description["outputs"]}
+        if any(o["kind"] == "audio" for o in kinds.values()):
+            # Silence, until the last sample has come out.
+            silence = self.delay + -(length + self.delay) % size
+            x = np.pad(x, [(0, 0), (0, silence)])
+        steps = [
+            self._step(x[:, start : start + size])
+            for start in range(0, x.shape[1] - size + 1, size)
+        ]
+        if not steps:
+            raise ValueError(
+                f"`inputs` must fill a chunk of {size}. Received {length}."
+            )
+        outputs = {}
+        for name, output in kinds.items():
+            parts = [step[name] for step in steps]
+            if output["kind"] == "summary":
+                outputs[name] = parts[-1]
+                continue
+            joined = np.concatenate(parts, axis=1)
+            if output["kind"] == "audio":
+                joined = joined[:, output["delay"] :][:, :length]
+            outputs[name] = joined
+        return outputs
+
+    # Counts
+
+    def occupancy(self):
+        """Share of the entries that were not zero, since the last reset.
+
+        Returns:
+            A dictionary of layer name to a dictionary of operand name to a
+            number from 0 to 1, for the recurrent layers whose operands are
+            counted.
+        """
+        return self._counting.occupancy()
+
+    def profile(self):
+        """What was multiplied since the counters were last reset.
+
+        Returns:
+            A `keras_duspar.profiling.Profile`, as `keras_duspar.profile()`
+            makes it of the Keras model. Its curves over time are one point,
+            the mean.
+        """
+        return self._counting.profile(self.path)
+
+    def reset_counters(self):
+        """Sets all counters to zero."""
+        self._counting.reset()
+
+
+def _check_array(name, value, shape, dtype):
+    """An array of the shape and dtype of a tensor, its batch axis maybe new.
+
+    Returns:
+        The array and whether the batch axis is new.
+    """
+    array = np.asarray(value)
+    expected = ", ".join("any" if n == -1 else str(n) for n in shape)
+    if array.dtype.kind != np.dtype(dtype).kind:
+        hint = ""
+        if array.dtype.kind in "iu" and dtype == "float32":
+            hint = "Samples are in [-1, 1]: divide 16-bit ones by 32768."
+        raise checks.bad_value(name, f"of dtype {dtype}", array, hint)
+    single = array.ndim == len(shape) - 1
+    if single:
+        array = array[np.newaxis]
+    fits = array.ndim == len(shape) and all(
+        size in (-1, actual) for size, actual in zip(shape, array.shape)
+    )
+    if not fits:
+        raise checks.bad_value(name, f"of shape ({expected})", value)
+    if 0 in array.shape:
+        raise checks.bad_value(name, "not empty", array)
+    return np.ascontiguousarray(array, dtype), single

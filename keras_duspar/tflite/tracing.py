@@ -1,0 +1,273 @@
+"""Recurrent layers as TFLite can hold them, while a model is traced.
+
+For the length of a trace, `inner_loop` of every recurrent layer is replaced:
+by one operator where the cell has one, else by a loop of built-in operators.
+Keras' own loop needs a fixed batch size in TFLite.
+"""
+
+import contextlib
+
+import keras
+import tensorflow as tf
+from tensorflow.compiler.tf2xla.python import xla
+
+from keras_duspar.layers import loop
+from keras_duspar.profiling import probe
+from keras_duspar.tflite import sparse_ops
+
+
+class Tracer:
+    """Replaces the loops of a model's recurrent layers.
+
+    Args:
+        model: The Keras model.
+        ops: `"sparse"` or `"builtin"`.
+        weights: How the kernels of sparse operators are stored, one of
+            `sparse_ops.WEIGHTS`.
+        count: Boolean, whether loops count the non-zero entries of their
+            operands.
+
+    Attributes:
+        operators: List of the operator's and the layer's name and the number
+            of constant inputs, of the sparse operators that were traced.
+        counts: Dictionary of layer name to a dictionary of its counters,
+            `"steps"` and the sparse operands, as tensors.
+    """
+
+    def __init__(self, model, ops, weights, count):
+        self.taps = [tap for tap in probe.find_taps(model) if tap.recurrent]
+        self.ops, self.weights, self.count = ops, weights, count
+        self.operators, self.counts = [], {}
+        # Values are read here: a trace has none.
+        self._constants = {}
+        for tap in self.taps:
+            op = sparse_ops.sparse_op_of(tap.layer.cell)
+            if op is not None and ops == "sparse":
+                self._constants[tap.name] = op, _constants(op, weights)
+
+    @contextlib.contextmanager
+    def replaced_loops(self):
+        """A context in which the model's loops are replaced."""
+        self.operators, self.counts = [], {}
+        with contextlib.ExitStack() as stack:
+            for tap in self.taps:
+                stack.enter_context(self._replaced_loop(tap))
+            yield self
+
+    @contextlib.contextmanager
+    def _replaced_loop(self, tap):
+        layer = tap.layer
+
+        def inner_loop(sequences, initial_state, mask, training=False):
+            run = self._run_loop
+            if tap.name in self._constants:
+                run = self._run_operator
+            if layer.go_backwards:
+                sequences = tf.reverse(sequences, [1])
+                mask = None if mask is None else tf.reverse(mask, [1])
+            outputs, states = run(tap, sequences, initial_state, mask)
+            return outputs[:, -1], outputs, states
+
+        # An instance's attribute hides the method, untracked.
+        vars(layer)["inner_loop"] = inner_loop
+        try:
+            yield
+        finally:
+            del vars(layer)["inner_loop"]
+
+    def _run_operator(self, tap, sequences, states, mask):
+        if mask is not None:
+            raise ValueError(
+                f"`model` masks time steps of its layer {tap.name!r}, which a "
+                "sparse operator does not know. Convert it with "
+                '`ops="builtin"`, or without the mask.'
+            )
+        cell = tap.layer.cell
+        op, constants = self._constants[tap.name]
+        variables = op.kernels + op.biases
+
+        # What the operator computes; the converter puts the operator in its
+        # place.
+        def compute(sequences, *args):
+            states, args = args[: len(states_)], args[len(states_) :]
+            kernels = args[: len(op.kernels)]
+            biases = args[len(kernels) : len(variables)]
+            scales = args[len(variables) :] or [None] * len(kernels)
+            kernels = [
+                sparse_ops.decode(kernel, scale)
+                for kernel, scale in zip(kernels, scales)
+            ]
+            mapping = list(zip(variables, [*kernels, *biases]))
+            with keras.StatelessScope(state_mapping=mapping):
+                outputs, states, _ = _loop(cell, sequences, list(states))
+            # The converter reads the operator's shapes from here.
+            shapes = [(*sequences.shape[:2], cell.units)]
+            shapes += [old.shape for old in states_]
+            return list(map(tf.ensure_shape, [outputs, *states], shapes))
+
+        states_ = list(states)
+        function = tf.function(
+            compute,
+            experimental_implements=_attributes(
+                op.name, cell.units, self.weights, tap.name
+            ),
+            autograph=False,
+        )
+        outputs, *new = function(
+            sequences, *states_, *[tf.constant(c) for c in constants]
+        )
+        self.operators.append((op.name, tap.name, len(constants)))
+        return outputs, new
+
+    def _run_loop(self, tap, sequences, states, mask):
+        outputs, states, counts = _loop(
+            tap.layer.cell,
+            sequences,
+            states,
+            mask,
+            tap.layer.zero_output_for_mask,
+            self.count,
+        )
+        if self.count:
+            total = self.counts.setdefault(tap.name, {})
+            for name, value in counts.items():
+                total[name] = total[name] + value if name in total else value
+        return outputs, states
+
+
+def _constants(op, weights):
+    """The kernels, biases and scales of an operator, as arrays."""
+    kernels, scales = [], []
+    for kernel in op.kernels:
+        value = keras.ops.convert_to_numpy(keras.ops.cast(kernel, "float32"))
+        encoded, found = sparse_ops.encode(value, weights)
+        kernels.append(encoded)
+        scales += found
+    biases = [
+        keras.ops.convert_to_numpy(keras.ops.cast(bias, "float32"))
+        for bias in op.biases
+    ]
+    return kernels + biases + scales
+
+
+def _attributes(name, units, weights, layer):
+    """What the converter reads of a function that stands for an operator."""
+    if len(layer) > 255:
+        raise ValueError(
+            "`model` must have layers whose names have at most 255 letters to "
+            f"be converted to sparse operators. Received: {layer!r}."
+        )
+    layer = layer.replace("\\", "\\\\")
+    values = {
+        "tfl_fusable_op": "b: true",
+        "version": f"i: {sparse_ops.VERSION}",
+        "units": f"i: {units}",
+        "weights": f's: "{weights}"',
+        "layer": f's: "{layer}"',
+    }
+    attributes = (
+        f'attr {{ key: "{key}" value {{ {value} }} }}'
+        for key, value in values.items()
+    )
+    return f'name: "{name}" {" ".join(attributes)}'
+
+
+def _loop(
+    cell,
+    sequences,
+    initial_state,
+    mask=None,
+    zero_output_for_mask=False,
+    count=False,
+):
+    """Runs a cell over time in a loop of built-in operators.
+
+    Args:
+        cell: The cell.
+        sequences: Tensor of shape `(batch, timesteps, features)`; there may
+            be no time steps at all.
+        initial_state: Structure of states, as the cell has them.
+        mask: Optional boolean tensor of shape `(batch, timesteps)`.
+        zero_output_for_mask: Boolean, as in Keras' recurrent layers.
+        count: Boolean, whether to count.
+
+    Returns:
+        The outputs, the structure of new states, and a dictionary of
+        counters, which is empty unless `count` is true.
+    """
+    structure = initial_state
+    states = keras.tree.flatten(initial_state)
+    units = getattr(cell, "output_size", None) or states[0].shape[-1]
+    counters = []
+    if count:
+        operands = probe.cell_cost(cell).operands
+        counters = ["steps", *(o.name for o in operands if o.sparse)]
+        # Counts go along as one more state.
+        batch = tf.shape(sequences)[0]
+        states = [tf.zeros((batch, len(counters)), tf.int32), *states]
+
+    def step(inputs, states):
+        counts, states = states[: count * 1], states[count * 1 :]
+        states = keras.tree.pack_sequence_as(structure, list(states))
+        output, states, operands = probe.cell_step(cell, inputs, states)
+        for i, total in enumerate(counts):
+            new = [
+                tf.math.count_nonzero(operands[name], -1, dtype=tf.int32)
+                for name in counters[1:]
+            ]
+            new = [tf.ones_like(total[:, 0]), *new]
+            counts[i] = total + tf.stack(new, -1)
+        return output, [*counts, *keras.tree.flatten(states)]
+
+    if mask is not None:
+        step, sequences, states = loop.with_mask(
+            step, sequences, states, mask, units, zero_output_for_mask
+        )
+    if sequences.shape[1] == 1:
+        output, states = step(sequences[:, 0], states)
+        outputs = output[:, None]
+    else:
+        outputs, states = _while(step, sequences, states, units)
+    states = states[mask is not None :]
+    if count:
+        counts, *states = states
+        totals = tf.unstack(tf.reduce_sum(counts, 0))
+        counters = dict(zip(counters, totals))
+    return outputs, keras.tree.pack_sequence_as(structure, states), counters
+
+
+def _while(step, sequences, states, units):
+    """The loop itself, time first while it runs."""
+    sizes = tf.unstack(tf.shape(sequences))
+    batch, length = (
+        sizes[i] if sequences.shape[i] is None else sequences.shape[i]
+        for i in (0, 1)
+    )
+    by_time = tf.transpose(sequences, [1, 0, 2])
+
+    def body(t, outputs, states):
+        output, states = step(tf.gather(by_time, t), list(states))
+        # A built-in operator of TFLite, unlike the lists that TensorFlow's
+        # own arrays become when the batch size is not known.
+        outputs = xla.dynamic_update_slice(
+            outputs, output[None], tf.stack([t, 0, 0])
+        )
+        return t + 1, outputs, list(states)
+
+    # Where there may be no step at all, the operator that writes one needs
+    # room for it.
+    room = length if isinstance(length, int) else tf.maximum(length, 1)
+    variables = (
+        tf.constant(0),
+        tf.zeros((room, batch, units), sequences.dtype),
+        list(states),
+    )
+    _, outputs, states = tf.while_loop(
+        lambda t, *_: t < length,
+        body,
+        variables,
+        shape_invariants=tf.nest.map_structure(lambda x: x.shape, variables),
+    )
+    outputs = tf.transpose(outputs[:length], [1, 0, 2])
+    outputs.set_shape((*sequences.shape[:2], units))
+    return outputs, states
