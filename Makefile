@@ -53,6 +53,13 @@ demo: setup
 	$(PY) recipes/kws.py --model gru --units 96 --out $(DEMO)/gru --resume
 	$(PY) recipes/compare.py $(DEMO)/duspar $(DEMO)/gru \
 	  --html $(DEMO)/compare.html
+	@set -e; for model in duspar gru; do \
+	  $(VENV)/bin/keras-duspar convert $(DEMO)/$$model \
+	    $(DEMO)/$$model.tflite --streaming > $(DEMO)/$$model.txt; \
+	done
+	$(VENV)/bin/keras-duspar benchmark $(DEMO)/duspar.tflite \
+	  --against $(DEMO)/gru.tflite
+	@echo "Report: $(DEMO)/duspar/report.html; for an app: $(DEMO)/duspar.tflite"
 
 # Tests that do not depend on the backend run once, with the first one. Each
 # worker computes with one thread: more would wait for each other.
