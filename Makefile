@@ -12,7 +12,7 @@ help:
 	@echo "make setup   the environment ($(VENV)) and the install"
 	@echo "make native  the C library, in build/native"
 	@echo "make fuzz    hostile input to it for FUZZ_SECONDS (needs clang)"
-	@echo "make demo    the paper's three models, their cost beside GRU's"
+	@echo "make demo    trains a keyword spotter, DuSpaR beside GRU"
 	@echo "make test    all tests, on $(BACKENDS)"
 	@echo "make test-compat   converted files in old and new runtimes (slow)"
 	@echo "make bench   measurements against peers (slow)"
@@ -46,8 +46,20 @@ fuzz:
 	    build/fuzz/corpus/$$target tflite/fuzz/corpus/$$target; \
 	done
 
+# A second time it goes on where it was stopped, or shows the results again.
+DEMO := build/demo
 demo: setup
-	$(PY) recipes/paper_table.py
+	$(PY) recipes/kws.py --out $(DEMO)/duspar --resume
+	$(PY) recipes/kws.py --model gru --units 96 --out $(DEMO)/gru --resume
+	$(PY) recipes/compare.py $(DEMO)/duspar $(DEMO)/gru \
+	  --html $(DEMO)/compare.html
+	@set -e; for model in duspar gru; do \
+	  $(VENV)/bin/keras-duspar convert $(DEMO)/$$model \
+	    $(DEMO)/$$model.tflite --streaming > $(DEMO)/$$model.txt; \
+	done
+	$(VENV)/bin/keras-duspar benchmark $(DEMO)/duspar.tflite \
+	  --against $(DEMO)/gru.tflite
+	@echo "Report: $(DEMO)/duspar/report.html; for an app: $(DEMO)/duspar.tflite"
 
 # Tests that do not depend on the backend run once, with the first one. Each
 # worker computes with one thread: more would wait for each other.

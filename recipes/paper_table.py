@@ -19,30 +19,14 @@ import numpy as np
 import keras_duspar
 from keras_duspar import models
 from keras_duspar.profiling import text_table
+from training import paper
 
 # The enhancer's 16,000 samples a second make 1001 frames, both ends included.
 TASKS = {
-    "KWS": (models.keyword_spotter, 62.5),
-    "SLU": (models.intent_recognizer, 62.5),
-    "SE": (models.speech_enhancer, 1001),
+    "kws": (models.keyword_spotter, 62.5),
+    "slu": (models.intent_recognizer, 62.5),
+    "se": (models.speech_enhancer, 1001),
 }
-
-# Task, layer, width, and the paper's parameters in thousands, dense and
-# effective M MAC/s and occupancy in percent.
-PAPER = (
-    ("KWS", "gru", 96, 105.9, 6.55, 6.55, 100.0),
-    ("KWS", "delta_gru", 96, 105.9, 6.55, 3.21, 49.0),
-    ("KWS", "dynamic_gru", 96, 105.9, 6.55, 4.43, 67.7),
-    ("KWS", "duspar", 128, 103.7, 6.42, 3.21, 50.0),
-    ("SLU", "gru", 96, 105.6, 3.74, 3.74, 100.0),
-    ("SLU", "delta_gru", 96, 105.6, 3.74, 2.02, 53.8),
-    ("SLU", "dynamic_gru", 96, 105.6, 3.74, 2.50, 66.8),
-    ("SLU", "duspar", 128, 103.3, 3.08, 1.18, 38.3),
-    ("SE", "gru", 96, 239.5, 236.78, 236.78, 100.0),
-    ("SE", "delta_gru", 96, 239.5, 236.78, 105.58, 44.6),
-    ("SE", "dynamic_gru", 96, 239.5, 236.78, 162.98, 68.8),
-    ("SE", "duspar", 116, 238.8, 236.41, 118.04, 49.9),
-)
 
 COLUMNS = (
     "task",
@@ -67,28 +51,29 @@ def depends_on_training(profile):
     )
 
 
-def row(task, layer, units, *paper):
+def row(printed):
     """One row of the table, counted now and as printed in the paper."""
-    build, steps_per_second = TASKS[task]
+    build, steps_per_second = TASKS[printed.task]
     noise = np.random.default_rng(0).normal(0, 0.1, (1, 16000))
     profile = keras_duspar.profile(
-        build(layer, units), noise.astype("float32"), steps_per_second
+        build(printed.layer, printed.units),
+        noise.astype("float32"),
+        steps_per_second,
     )
     occupancy = f"{100 * profile.occupancy:.2f} %"
     if depends_on_training(profile):
         occupancy = "by training"
-    params, dense, effective, paper_occupancy = paper
     return (
-        task,
-        layer,
-        str(units),
+        printed.task.upper(),
+        printed.layer,
+        str(printed.units),
         f"{profile.params:,}",
         f"{profile.dense_macs / 1e6:.3f} M",
         occupancy,
-        f"{params} K",
-        f"{dense:.2f} M",
-        f"{effective:.2f} M",
-        f"{paper_occupancy:.1f} %",
+        f"{printed.parameters / 1e3:.1f} K",
+        f"{printed.dense_macs / 1e6:.2f} M",
+        f"{printed.effective_macs / 1e6:.2f} M",
+        f"{100 * printed.occupancy:.1f} %",
     )
 
 
@@ -100,10 +85,10 @@ def main():
     # Twelve models are compiled one after the other, which TensorFlow takes
     # for one that is compiled again and again.
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
-    progress = keras.utils.Progbar(len(PAPER), unit_name="model")
+    progress = keras.utils.Progbar(len(paper.ROWS), unit_name="model")
     rows = []
-    for line in PAPER:
-        rows.append(row(*line))
+    for printed in paper.ROWS:
+        rows.append(row(printed))
         progress.add(1)
     print(text_table(COLUMNS, rows, left=("task", "layer")))
     print(

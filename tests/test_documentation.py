@@ -43,6 +43,8 @@ def test_docstring(name):
     value = OBJECTS[name]
     doc = inspect.getdoc(value)
     assert doc and doc.splitlines()[0].rstrip().endswith((".", "?"))
+    if inspect.isclass(value) and issubclass(value, Exception):
+        return
     parameters = inspect.signature(value).parameters.values()
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):

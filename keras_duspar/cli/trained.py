@@ -49,13 +49,7 @@ class TrainedModel:
     """
 
     def __init__(self, path, task, labels=None):
-        path = pathlib.Path(path).expanduser()
-        file = path / "model.keras" if path.is_dir() else path
-        if not file.is_file():
-            raise CommandError(f"{file} does not exist: there is no model.")
-        config = {}
-        if path.is_dir() and (path / "config.json").is_file():
-            config = _read_json(path / "config.json", dict)
+        file, config = find_run(path)
         try:
             model = keras.saving.load_model(file, compile=False)
         except Exception as e:  # of many kinds, for files that are no models
@@ -71,6 +65,26 @@ class TrainedModel:
         if task != "se":
             classes = model.output_shape[-1] - (task == "slu")  # the blank
             self.labels = find_labels(file, config, labels, classes)
+
+
+def find_run(path):
+    """The model and the settings of a training run.
+
+    Args:
+        path: Folder of a run, or a `.keras` file.
+
+    Returns:
+        The path of the `.keras` file, and the dictionary in `config.json`,
+        which is empty if there is no such file.
+    """
+    path = pathlib.Path(path).expanduser()
+    file = path / "model.keras" if path.is_dir() else path
+    if not file.is_file():
+        raise CommandError(f"{file} does not exist: there is no model.")
+    config = {}
+    if path.is_dir() and (path / "config.json").is_file():
+        config = _read_json(path / "config.json", dict)
+    return file, config
 
 
 def check_task(file, model, config, task):

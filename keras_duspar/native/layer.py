@@ -55,8 +55,14 @@ class Layer:
         self._library = load()
         self._keep = []  # arrays, until the library has copied them
         prefix = "feedforward/" if kind == "duspar" else ""
-        kernels = weights[f"{prefix}gate_kernel"]
-        self.features, self.units = (int(n) for n in np.shape(kernels))
+        first = weights.get(f"{prefix}gate_kernel")
+        if np.ndim(first) != 2:
+            raise checks.bad_value(
+                f"weights['{prefix}gate_kernel']",
+                "a matrix of shape (features, units)",
+                first,
+            )
+        self.features, self.units = (int(n) for n in np.shape(first))
         parameters = interface.Parameters(
             kind=interface.KINDS[kind],
             weight_type=interface.WEIGHT_TYPES[weight_type],
@@ -81,6 +87,17 @@ class Layer:
         interface.check(self._library, self._pointer is not None)
 
     def _copy(self, weights, name, dtype, shape):
+        if name not in weights:
+            raise checks.bad_value(
+                "weights", f"a dictionary with {name!r}", sorted(weights)
+            )
+        if dtype != "float32" and np.asarray(weights[name]).dtype != dtype:
+            # Numbers are never rounded here without being asked.
+            raise checks.bad_value(
+                f"weights[{name!r}]",
+                f"of dtype {dtype}, as `weight_type` is {self.weight_type!r}",
+                np.asarray(weights[name]),
+            )
         array = _array(f"weights[{name!r}]", weights[name], dtype, shape)
         self._keep.append(array)
         return array.ctypes.data

@@ -203,6 +203,10 @@ class Stream:
         left = self._waiting
         if self._padding:
             silence = self._padding + -self._pushed % self.hop
+            if all(signal.cut for signal in self._graph.signals):
+                # What is too much is cut off, and a chunk of the usual length
+                # needs no compiling.
+                silence += -(left.shape[1] + silence) % self.samples
             left = np.pad(left, [(0, 0), (0, silence)])
         outputs = self._run(left, last=True)
         self.reset()

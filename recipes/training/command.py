@@ -31,14 +31,14 @@ def main(task_class, arguments=None):
         config, out, resume = parse(task_class, arguments)
         use_backend(config)
         folder = open_folder(config, out, resume)
-        task = task_class(config)
+        task = task_class(config, progress=console.is_terminal)
         if not resume:
             folder.write_json("environment.json", environment())
         folder.write_json(
             "config.json",
             {**config.to_dict(), "labels": list(task.data.labels)},
         )
-        console.print(f"{task.data.summary()}", highlight=False)
+        console.print(task.data.summary(), highlight=False, soft_wrap=True)
         result = engine.run(task, folder, console)
     except (TrainingError, DataError, ValueError) as error:
         if os.environ.get("KERAS_DUSPAR_DEBUG"):
@@ -158,4 +158,6 @@ def show(task, result, folder, console):
     }
     width = max(map(len, figures))
     for name, text in figures.items():
-        console.print(f"{name:>{width}}  {text}", highlight=False)
+        console.print(
+            f"{name:>{width}}  {text}", highlight=False, soft_wrap=True
+        )

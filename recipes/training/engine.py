@@ -178,7 +178,9 @@ class Training:
         )
         star = " (best)" if best else ""
         self.console.print(
-            f"epoch {row['epoch']}: {shown}{star}", highlight=False
+            f"epoch {row['epoch']}: {shown}{star}",
+            highlight=False,
+            soft_wrap=True,
         )
 
 

@@ -49,6 +49,7 @@ FILES = [
 ]
 
 
+@pytest.mark.any_backend
 @pytest.mark.parametrize("name, rate, channels, subtype", FILES)
 def test_spot(name, rate, channels, subtype, trained, noise, tmp_path, capsys):
     models, runs = trained
@@ -71,6 +72,7 @@ def test_spot(name, rate, channels, subtype, trained, noise, tmp_path, capsys):
     assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
+@pytest.mark.any_backend
 def test_spot_prints_the_best_word_of_every_file(
     trained, noise, tmp_path, capsys
 ):
@@ -93,6 +95,7 @@ def test_spot_prints_the_best_word_of_every_file(
     assert printed.splitlines() == lines
 
 
+@pytest.mark.any_backend
 def test_spot_in_windows(trained, noise, tmp_path, capsys):
     models, runs = trained
     audio = noise(2.6, 16000)
@@ -170,6 +173,7 @@ def test_enhance_keeps_rate_channels_and_length(
     assert np.abs(expected).max() > 0.01
 
 
+@pytest.mark.any_backend
 def test_file_without_labels(trained, noise, tmp_path, capsys):
     """Numbers, a list beside the model, or a list that is given."""
     _, runs = trained

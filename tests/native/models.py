@@ -167,3 +167,36 @@ def stack(weights, features, units, steps=4):
         )
         features = units
     return graph.bytes([x])
+
+
+def two_signatures(weights, features, units, steps=4):
+    """A model of two subgraphs with a SpaR layer each, as node 0 of both."""
+    graph = Graph()
+    subgraphs, signatures = [], []
+    for number, layer in enumerate(weights):
+        graph.graph = schema.SubGraphT()
+        graph.graph.tensors, graph.graph.operators = [], []
+        graph.graph.inputs = []
+        x = graph.input((1, steps, features))
+        state = graph.constant(np.zeros((1, units), "float32"))
+        shapes = [(1, steps, units), (1, units)]
+        y, _ = add_layer(
+            graph, "SpaR", layer, x, [state], shapes, "float32", f"s{number}"
+        )
+        graph.graph.outputs = [y]
+        subgraphs.append(graph.graph)
+        signature = schema.SignatureDefT()
+        signature.signatureKey = f"s{number}"
+        signature.subgraphIndex = number
+        signature.inputs, signature.outputs = [], []
+        for ends, name, tensor in (
+            (signature.inputs, "x", x),
+            (signature.outputs, "y", y),
+        ):
+            end = schema.TensorMapT()
+            end.name, end.tensorIndex = name, tensor
+            ends.append(end)
+        signatures.append(signature)
+    graph.model.subgraphs = subgraphs
+    graph.model.signatureDefs = signatures
+    return graph.bytes([y])

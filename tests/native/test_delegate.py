@@ -106,6 +106,24 @@ def test_as_many_operators_as_one_likes(runner, rng):
     assert all(o.invocations == 1 for o in operators)
 
 
+def test_two_signatures(runner, rng):
+    """Operators with the same number in two subgraphs are two."""
+    pairs = [
+        common.make_weights("spar", FEATURES, UNITS, seed=k) for k in (1, 2)
+    ]
+    stored = [weights for weights, _ in pairs]
+    run = runner(models.two_signatures(stored, FEATURES, UNITS))
+    x = rng.normal(size=(1, 4, FEATURES)).astype("float32")
+    for k, (_, meant) in enumerate(pairs):
+        signature = run.interpreter.get_signature_runner(f"s{k}")
+        for _ in range(k + 1):
+            y = signature(x=x)["y"]
+        expected, _, _ = reference.run("spar", meant, x)
+        np.testing.assert_allclose(y, expected, atol=1e-5)
+    counted = {o.layer: o.invocations for o in run.operators()}
+    assert counted == {"s0": 1, "s1": 2}
+
+
 @pytest.mark.parametrize("kept", [[0], [1], [2], [2, 0]])
 def test_outputs_that_nobody_reads(kept, runner, rng):
     stored, meant = common.make_weights("duspar", FEATURES, UNITS)

@@ -137,6 +137,13 @@ def test_bad_arguments():
     wrong = {**stored, "feedback/gate_bias": np.zeros(3)}
     with pytest.raises(ValueError, match="feedback/gate_bias.*of shape"):
         native.Layer("duspar", wrong)
+    fewer = {k: v for k, v in stored.items() if k != "feedback_bias"}
+    with pytest.raises(ValueError, match="a dictionary with 'feedback_bias'"):
+        native.Layer("duspar", fewer)
+    with pytest.raises(ValueError, match="gate_kernel.*must be a matrix"):
+        native.Layer("spar", stored)
+    with pytest.raises(ValueError, match="gate_kernel.*of dtype int8"):
+        native.Layer("duspar", stored, "int8")
     layer = native.Layer("duspar", stored)
     with pytest.raises(ValueError, match="`x` must be of shape"):
         layer(np.zeros((1, 2, 5)))

@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -57,6 +59,16 @@ def test_every_function_of_the_header_is_declared():
         "tflite_plugin_destroy_delegate",
     }
     assert declared <= public
+
+
+def test_features_of_the_processor():
+    """As the system tells them, where it does."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    if platform.machine() != "x86_64" or not cpuinfo.exists():
+        pytest.skip("only Linux on x86-64 tells")
+    flags = set(re.search("^flags.*$", cpuinfo.read_text(), re.M)[0].split())
+    found = native.load().duspar_cpu_features().decode().split()
+    assert found == [name for name in ("avx2", "fma") if name in flags]
 
 
 def test_exports_and_needs_nothing_else():

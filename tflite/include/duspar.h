@@ -219,7 +219,9 @@ typedef struct duspar_operator {
  *
  * They are numbered in the order in which the delegate met them, which is the
  * model's order. An operator stays in the list, with its last counts, when
- * its interpreter is gone; its number never changes. */
+ * its interpreter is gone; its number never changes. TFLite may put operators
+ * away and make them anew, so an operator that comes back at the same address
+ * and node, with the same layer, goes on with its counts. */
 DUSPAR_API size_t
 duspar_delegate_operator_count(const struct TfLiteDelegate* delegate);
 

@@ -38,19 +38,6 @@ const duspar_kernel* duspar_kernel_find(const char* name) {
   return NULL;
 }
 
-const char* duspar_cpu_features(void) {
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2");
-  const bool fma = __builtin_cpu_supports("fma");
-  return avx2 && fma ? "avx2 fma" : avx2 ? "avx2" : fma ? "fma" : "";
-#elif defined(__aarch64__) || defined(_M_ARM64)
-  return "neon"; /* part of the architecture */
-#else
-  return "";
-#endif
-}
-
 size_t duspar_weight_bytes(duspar_weight_type type) {
   return type == DUSPAR_FLOAT32 ? 4 : type == DUSPAR_BFLOAT16 ? 2 : 1;
 }

@@ -1,9 +1,10 @@
 """Converts a Keras model to TFLite.
 
-The model is a .keras file, as model.save("model.keras") writes it. The result
-contains everything from raw audio to the output. With --streaming it takes a
-few new samples at a time and hands its states from call to call, for an app
-that listens; without, it takes whole recordings of any length.
+The model is a .keras file, as model.save("model.keras") writes it, or the
+folder of a training run, whose labels are kept, too. The result contains
+everything from raw audio to the output. With --streaming it takes a few new
+samples at a time and hands its states from call to call, for an app that
+listens; without, it takes whole recordings of any length.
 
 Files with sparse operators, the default, need the delegate of this package
 (keras_duspar.tflite.load() finds it; docs/deploy.md tells how apps do). Files
@@ -12,6 +13,7 @@ with --ops builtin run in any TFLite runtime, more slowly.
 
 import pathlib
 
+from keras_duspar.cli import trained
 from keras_duspar.cli.main import CommandError
 
 OPTIONS = (
@@ -27,7 +29,10 @@ OPTIONS = (
 
 def add_arguments(parser):
     """Adds the arguments of the command."""
-    parser.add_argument("model", help="the .keras file to convert")
+    parser.add_argument(
+        "model",
+        help="the .keras file to convert, or the folder of a training run",
+    )
     parser.add_argument("path", help="the .tflite file to write")
     parser.add_argument(
         "--streaming",
@@ -58,7 +63,7 @@ def add_arguments(parser):
         "--labels",
         metavar="FILE",
         help="a text file with the name of one class a line, kept in the "
-        ".tflite file",
+        ".tflite file (default: those of the run)",
     )
     parser.add_argument("--task", help="what the model does, kept in the file")
     parser.add_argument(
@@ -80,11 +85,14 @@ def run(arguments):
     from keras_duspar import tflite  # noqa: PLC0415
 
     options = {name: getattr(arguments, name) for name in OPTIONS}
+    file, config = trained.find_run(arguments.model)
+    options["labels"] = config.get("labels") or None
+    options["task"] = options["task"] or config.get("task")
     try:
         if arguments.labels:
             text = pathlib.Path(arguments.labels).read_text()
             options["labels"] = [line for line in text.splitlines() if line]
-        path = tflite.convert(arguments.model, arguments.path, **options)
+        path = tflite.convert(file, arguments.path, **options)
     except (ValueError, OSError) as e:
         raise CommandError(str(e)) from e
     print(tflite.inspect(path))

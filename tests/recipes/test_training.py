@@ -1,0 +1,223 @@
+"""The training engine: killed and resumed, full disks, bad numbers."""
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import keras
+import numpy as np
+import pytest
+
+import keras_duspar  # noqa: F401  (registers what models are loaded with)
+from tests.conftest import ROOT
+
+RECIPE = ROOT / "recipes" / "kws.py"
+SMALL = "--sizes 140 35 35 --batch-size 20 --units 8 --epochs 2"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+def command(cache, *arguments):
+    small = [*SMALL.split(), "--cache", str(cache), "--checkpoint-steps", "2"]
+    return [sys.executable, str(RECIPE), *small, *map(str, arguments)]
+
+
+def execute(cache, *arguments, **options):
+    return subprocess.run(
+        command(cache, *arguments), capture_output=True, text=True, **options
+    )
+
+
+def checkpoint(out):
+    with np.load(out / "checkpoint.npz") as saved:
+        progress = json.loads(str(saved["progress"]))
+        arrays = [saved[f"variable_{i}"] for i in range(len(saved) - 1)]
+    return progress, arrays
+
+
+@pytest.fixture(scope="module")
+def undisturbed(cache, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "undisturbed"
+    done = execute(cache, "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_killed_in_an_epoch_and_resumed_ends_the_same(
+    undisturbed, cache, tmp_path
+):
+    out = tmp_path / "killed"
+    process = subprocess.Popen(
+        command(cache, "--out", out),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        # A checkpoint within the first epoch of 7 steps.
+        until = time.monotonic() + 300
+        while not (out / "checkpoint.npz").exists():
+            assert process.poll() is None and time.monotonic() < until
+            time.sleep(0.005)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert checkpoint(out)[0]["step"] % 7
+    assert not (out / "result.json").exists()
+    resumed = execute(cache, "--resume", out)
+    assert resumed.returncode == 0, resumed.stderr
+    expected, expected_arrays = checkpoint(undisturbed)
+    progress, arrays = checkpoint(out)
+    assert progress["step"] == expected["step"] == 14
+    for array, other in zip(arrays, expected_arrays, strict=True):
+        np.testing.assert_array_equal(array, other)
+    for row, other in zip(progress["rows"], expected["rows"], strict=True):
+        assert {**row, "seconds": 0} == {**other, "seconds": 0}
+    models = [
+        keras.models.load_model(p / "model.keras") for p in (out, undisturbed)
+    ]
+    for weight, other in zip(models[0].weights, models[1].weights):
+        np.testing.assert_array_equal(
+            keras.ops.convert_to_numpy(weight),
+            keras.ops.convert_to_numpy(other),
+        )
+
+
+@pytest.mark.any_backend
+def test_full_disk_keeps_the_last_checkpoint(undisturbed, cache, tmp_path):
+    out = tmp_path / "full"
+    size = (undisturbed / "checkpoint.npz").stat().st_size
+
+    # The first checkpoint, which has no rows of metrics yet, still fits.
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size - 200, size - 200))
+
+    done = execute(cache, "--out", out, preexec_fn=limit)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "cannot be written: File too large" in done.stderr
+    assert "--resume" in done.stderr
+    progress, arrays = checkpoint(out)
+    assert progress["step"] > 0 and np.isfinite(arrays[-1]).all()
+    assert not list(out.glob(".*")), "half-written files are left"
+    assert execute(cache, "--resume", out).returncode == 0
+    for array, other in zip(checkpoint(out)[1], checkpoint(undisturbed)[1]):
+        np.testing.assert_array_equal(array, other)
+
+
+@pytest.mark.any_backend
+def test_nan_stops_and_keeps_the_last_good_state(cache, tmp_path):
+    out = tmp_path / "nan"
+    done = execute(
+        cache, "--out", out, "--learning-rate", 1e38, "--schedule", "constant"
+    )
+    assert done.returncode == 1
+    assert "The loss is" in done.stderr and "--learning-rate" in done.stderr
+    if (out / "checkpoint.npz").exists():
+        assert all(np.isfinite(a).all() for a in checkpoint(out)[1])
+
+
+@pytest.mark.any_backend
+class TestBadInput:
+    """Errors before any data is made: quick, and without a traceback."""
+
+    @pytest.fixture
+    def error(self, cache, tmp_path, capsys):
+        import kws
+        import training
+
+        def run(*arguments, out="run"):
+            out = tmp_path / out
+            arguments = [*arguments, "--out", out, "--cache", cache]
+            code = training.main(kws.KeywordSpotting, [*map(str, arguments)])
+            assert code == 1
+            return capsys.readouterr().err
+
+        return run
+
+    def test_unwritable_folder(self, error, tmp_path):
+        (tmp_path / "file").write_text("")
+        assert "cannot be written" in error(out="file/run")
+
+    def test_settings(self, error):
+        assert "`units`" in error("--units", 0)
+        assert "`epochs`" in error("--epochs", -1)
+        assert "`learning_rate`" in error("--learning-rate", 0)
+        message = error("--model", "grru")
+        assert "`model`" in message and "duspar" in message
+
+    def test_missing_data(self, error, tmp_path):
+        assert "does not exist" in error("--data", tmp_path / "nowhere")
+
+    def test_resume_of_what_is_no_run(self, error, tmp_path):
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "photo.jpg").write_text("")
+        assert "no config.json" in error("--resume")
+
+    def test_config_file(self, error, tmp_path):
+        file = tmp_path / "config.yaml"
+        file.write_text("units: 8\nspeed: 3\n")
+        assert "speed" in error("--config", file)
+        file.write_text("{units: [")
+        assert "JSON or YAML" in error("--config", file)
+        file.write_text("- 1")
+        assert "names and values" in error("--config", file)
+        file.write_text("task: slu")
+        assert "'slu'" in error("--config", file)
+        assert "can be read" in error("--config", tmp_path / "none.yaml")
+
+    def test_broken_checkpoint(self, undisturbed, error, tmp_path):
+        out = tmp_path / "run"
+        out.mkdir()
+        for name in ("config.json", "checkpoint.npz"):
+            (out / name).write_bytes((undisturbed / name).read_bytes()[:2000])
+        assert "is no checkpoint" in error("--resume")
+
+
+@pytest.mark.any_backend
+def test_settings_come_from_flags_then_file_then_preset(tmp_path):
+    import kws
+    from training import config
+
+    file = tmp_path / "config.json"
+    file.write_text('{"preset": "paper", "units": 64, "seed": 5}')
+    made = config.make(kws.Config, {"seed": 7}, file)
+    assert (made.epochs, made.units, made.seed) == (100, 64, 7)
+    assert (
+        config.make(kws.Config, {}).epochs
+        == kws.Config.presets["demo"]["epochs"]
+    )
+
+
+@pytest.mark.any_backend
+@pytest.mark.parametrize(
+    "recipe, epochs, batch",
+    [("kws", 100, 64), ("slu", 200, 64), ("se", 280, 32)],
+)
+def test_paper_preset(recipe, epochs, batch):
+    import importlib
+
+    from training import config
+
+    made = config.make(
+        importlib.import_module(recipe).Config, {"preset": "paper"}
+    )
+    assert (made.epochs, made.batch_size) == (epochs, batch)
+    if recipe == "slu":
+        assert made.cross_entropy_epochs * epochs == 100
+    if recipe == "se":
+        assert made.mse_epochs * epochs == 200
+
+
+@pytest.mark.any_backend
+def test_backend_flag_starts_on_that_backend(cache, tmp_path):
+    out = tmp_path / "jax"
+    other = "jax" if keras.config.backend() != "jax" else "torch"
+    done = execute(cache, "--out", out, "--backend", other, "--epochs", 1)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((out / "config.json").read_text())["backend"] == other

@@ -1,0 +1,13 @@
+/* What the processor, and the system on it, can do. */
+#ifndef DUSPAR_CPU_H_
+#define DUSPAR_CPU_H_
+
+#include <stdbool.h>
+
+/* Whether AVX2 can be used: the system must also save its registers. */
+bool duspar_cpu_has_avx2(void);
+
+/* Whether fused multiply-add of 256 bits can be used. */
+bool duspar_cpu_has_fma(void);
+
+#endif /* DUSPAR_CPU_H_ */
