@@ -11,16 +11,19 @@ def find_runtime():
     Returns:
         The interpreter class and the function that loads a delegate.
     """
-    for module, delegates in (
-        ("ai_edge_litert.interpreter", "ai_edge_litert.interpreter"),
-        ("tensorflow.lite", "tensorflow.lite.experimental"),
-    ):
-        try:
-            interpreter = importlib.import_module(module).Interpreter
-            loader = importlib.import_module(delegates).load_delegate
-        except ImportError:
-            continue
-        return interpreter, loader
+    try:
+        litert = importlib.import_module("ai_edge_litert.interpreter")
+    except ImportError:
+        pass
+    else:
+        return litert.Interpreter, litert.load_delegate
+    try:
+        # Not a module that can be imported by its name in every version.
+        lite = importlib.import_module("tensorflow").lite
+    except ImportError:
+        pass
+    else:
+        return lite.Interpreter, lite.experimental.load_delegate
     raise ImportError(
         "This needs a TFLite runtime, the package `ai-edge-litert`. Install it "
         "with `pip install keras-duspar[tflite]`."

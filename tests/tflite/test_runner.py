@@ -170,6 +170,17 @@ def test_the_delegate_alone(convert):
     assert_close(predict(audio=audio)["logits"], expected)
 
 
+def test_tensorflow_in_the_place_of_litert(convert, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
+    runner = tflite.load(convert("spotter", streaming=False, ops="sparse"))
+    assert "tensorflow" in type(runner._interpreter).__module__
+    audio = make_audio(2048)
+    assert_close(runner(audio), make_model("spotter")(audio))
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with pytest.raises(ImportError, match=r"keras-duspar\[tflite\]"):
+        tflite.load(convert("spotter", streaming=False, ops="sparse"))
+
+
 def test_measurement(convert):
     paths = [
         convert("spotter", streaming=True, ops="sparse"),
