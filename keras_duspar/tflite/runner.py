@@ -9,6 +9,7 @@ from keras_duspar import checks
 from keras_duspar import native
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
+from keras_duspar.tflite.arrays import check_array
 from keras_duspar.tflite.counting import Counting
 from keras_duspar.tflite.runtime import delegate_path
 from keras_duspar.tflite.runtime import find_runtime
@@ -220,7 +221,7 @@ class Runner:
         checked, singles = {}, set()
         for name, shape in expected.items():
             tensor = self.file.tensors[0][self.signature.inputs[name]]
-            x, single = _check_array(name, inputs[name], shape, tensor.dtype)
+            x, single = check_array(name, inputs[name], shape, tensor.dtype)
             if self.hop and len(shape) == 2 and x.shape[1] < self.hop:
                 raise ValueError(
                     f"`{name}` must be at least one frame of {self.hop} "
@@ -250,7 +251,7 @@ class Runner:
                 "`streaming=True`."
             )
         ((name, shape),) = self.inputs.items()
-        x, single = _check_array(name, chunk, shape, "float32")
+        x, single = check_array(name, chunk, shape, "float32")
         return self._pack(self._step(x), single)
 
     def _step(self, chunk):
@@ -375,29 +376,3 @@ class Runner:
     def reset_counters(self):
         """Sets all counters to zero."""
         self._counting.reset()
-
-
-def _check_array(name, value, shape, dtype):
-    """An array of the shape and dtype of a tensor, its batch axis maybe new.
-
-    Returns:
-        The array and whether the batch axis is new.
-    """
-    array = np.asarray(value)
-    expected = ", ".join("any" if n == -1 else str(n) for n in shape)
-    if array.dtype.kind != np.dtype(dtype).kind:
-        hint = ""
-        if array.dtype.kind in "iu" and dtype == "float32":
-            hint = "Samples are in [-1, 1]: divide 16-bit ones by 32768."
-        raise checks.bad_value(name, f"of dtype {dtype}", array, hint)
-    single = array.ndim == len(shape) - 1
-    if single:
-        array = array[np.newaxis]
-    fits = array.ndim == len(shape) and all(
-        size in (-1, actual) for size, actual in zip(shape, array.shape)
-    )
-    if not fits:
-        raise checks.bad_value(name, f"of shape ({expected})", value)
-    if 0 in array.shape:
-        raise checks.bad_value(name, "not empty", array)
-    return np.ascontiguousarray(array, dtype), single

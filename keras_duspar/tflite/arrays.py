@@ -1,0 +1,37 @@
+"""Arrays that go into a file's tensors."""
+
+import numpy as np
+
+from keras_duspar import checks
+
+
+def check_array(name, value, shape, dtype):
+    """An array of the shape and dtype of a tensor, its batch axis maybe new.
+
+    Args:
+        name: String, what error messages call it.
+        value: The array, with or without a batch axis.
+        shape: Tuple of integers, -1 for any size.
+        dtype: String, the tensor's dtype.
+
+    Returns:
+        The array and whether the batch axis is new.
+    """
+    array = np.asarray(value)
+    expected = ", ".join("any" if n == -1 else str(n) for n in shape)
+    if array.dtype.kind != np.dtype(dtype).kind:
+        hint = ""
+        if array.dtype.kind in "iu" and dtype == "float32":
+            hint = "Samples are in [-1, 1]: divide 16-bit ones by 32768."
+        raise checks.bad_value(name, f"of dtype {dtype}", array, hint)
+    single = array.ndim == len(shape) - 1
+    if single:
+        array = array[np.newaxis]
+    fits = array.ndim == len(shape) and all(
+        size in (-1, actual) for size, actual in zip(shape, array.shape)
+    )
+    if not fits:
+        raise checks.bad_value(name, f"of shape ({expected})", value)
+    if 0 in array.shape:
+        raise checks.bad_value(name, "not empty", array)
+    return np.ascontiguousarray(array, dtype), single
