@@ -12,7 +12,7 @@ help:
 	@echo "make setup   the environment ($(VENV)) and the install"
 	@echo "make native  the C library, in build/native"
 	@echo "make fuzz    hostile input to it for FUZZ_SECONDS (needs clang)"
-	@echo "make demo    trains a keyword spotter, DuSpaR beside GRU"
+	@echo "make demo    trains and converts a keyword spotter, beside a GRU"
 	@echo "make test    all tests, on $(BACKENDS)"
 	@echo "make test-compat   converted files in old and new runtimes (slow)"
 	@echo "make bench   measurements against peers (slow)"

@@ -75,7 +75,7 @@ class Stream:
                 "`model` must have one `Frames` or `LogMel` layer to be "
                 f"streamed. Received {len(fronts)} in model {model.name!r}."
             )
-        self._padding = 0
+        self._padding = None  # silence behind a recording, in samples
         self.hop, self.sample_rate = 1, None
         if fronts:
             front = fronts[0].frames
@@ -201,7 +201,7 @@ class Stream:
                 "`finish()` ends what `push()` has begun. Nothing was pushed."
             )
         left = self._waiting
-        if self._padding:
+        if self._padding is not None:
             silence = self._padding + -self._pushed % self.hop
             if all(signal.cut for signal in self._graph.signals):
                 # What is too much is cut off, and a chunk of the usual length

@@ -215,6 +215,11 @@ class EnhancementBatches(Batches):
             Default: 32000, which is 2 s.
         pad_multiple: Positive integer. Whole utterances are padded to a
             multiple of it. Default: 1.
+        max_gain_db: Float. Training makes every utterance louder or softer
+            by up to so much. Default: 6.
+        noise_variety: Float in [0, 1], the share of training noises that are
+            coloured, and of those that another noise is added to, where
+            noise is mixed in anew in every epoch. Default: 0.5.
     """
 
     def __init__(
@@ -226,9 +231,13 @@ class EnhancementBatches(Batches):
         seed=0,
         segment=32000,
         pad_multiple=1,
+        max_gain_db=6.0,
+        noise_variety=0.5,
     ):
         self.segment = int(segment)
         self.pad_multiple = int(pad_multiple)
+        self.max_gain_db = float(max_gain_db)
+        self.noise_variety = float(noise_variety)
         if not training:
             self.sorted_batches = 1
             self.lengths = lengths_of(data, split, lambda item: item.clean)
@@ -245,6 +254,15 @@ class EnhancementBatches(Batches):
         return self._pair(self.items[index], self.random(epoch, index))
 
     def _pair(self, item, rng):
+        noisy, clean = self._mixture(item, rng)
+        if not self.training:
+            return noisy, clean
+        gain = 10 ** (rng.uniform(-self.max_gain_db, self.max_gain_db) / 20)
+        # Louder, but not beyond full scale.
+        gain = np.float32(min(gain, 1 / max(abs(noisy).max(), 1e-6)))
+        return gain * noisy, gain * clean
+
+    def _mixture(self, item, rng):
         clean = self.samples(item.clean)
         if hasattr(item, "noisy"):
             noisy = self.samples(item.noisy)
@@ -254,10 +272,26 @@ class EnhancementBatches(Batches):
         if item.noise is not None:
             noise = self.noise(item.noise, len(clean), offset=item.offset)
             return mix(clean, noise, item.snr_db)
-        noises, snrs_db = self.data.noises, self.data.snrs_db
-        noise = noises[rng.integers(len(noises))]
-        noise = self.noise(noise, len(clean), rng)
+        noise = self._draw_noise(len(clean), rng)
+        if self.training:
+            noise = self._vary(noise, rng)
+        snrs_db = self.data.snrs_db
         return mix(clean, noise, snrs_db[rng.integers(len(snrs_db))])
+
+    def _draw_noise(self, length, rng):
+        noises = self.data.noises
+        return self.noise(noises[rng.integers(len(noises))], length, rng)
+
+    def _vary(self, noise, rng):
+        """Makes many noises of few: coloured, or two at once."""
+        if rng.random() < self.noise_variety:
+            # One pair of neighbouring samples tilts the whole spectrum.
+            noise = noise.copy()
+            noise[1:] += rng.uniform(-0.9, 0.9) * noise[:-1]
+        if rng.random() < self.noise_variety:
+            other = self._draw_noise(len(noise), rng)
+            noise = mix(noise, other, rng.uniform(-5, 15))[0]
+        return noise
 
     def collate(self, indices, epoch):
         pairs, starts = [], []

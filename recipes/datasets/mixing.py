@@ -20,7 +20,7 @@ from datasets import base
 from datasets.base import DataError
 from datasets.base import Mixture
 
-SNRS_DB = (-5.0, 0.0, 5.0, 10.0, 15.0)
+SNRS_DB = (0.0, 5.0, 10.0, 15.0, 20.0)
 COLUMNS = ("id", "clean", "noise", "noise_offset_samples", "snr_db")
 HOW = (
     "Mixing needs clean/train, noise/train, mix_val.csv and mix_test.csv "

@@ -266,6 +266,28 @@ def test_segments_are_cut_at_the_same_place_and_mixed_at_the_ratios():
         )
 
 
+def test_training_varies_loudness_and_noise_and_nothing_else_does():
+    data = speech_data()
+    plain = EnhancementBatches(
+        data, "train", 12, True, 1, 4000, max_gain_db=0, noise_variety=0
+    )
+    varied = EnhancementBatches(data, "train", 12, True, 1, 4000)
+    gains, spectra = [], []
+    for index in range(12):
+        noisy, clean = plain.utterance(index)
+        other_noisy, other = varied.utterance(index)
+        gain = np.vdot(other, clean) / np.vdot(clean, clean)
+        np.testing.assert_allclose(other, gain * clean, rtol=1e-3, atol=1e-6)
+        gains.append(20 * np.log10(gain))
+        noises = (noisy - clean, (other_noisy - other) / gain)
+        spectra.append(not np.allclose(*noises, rtol=0.1, atol=1e-3))
+    assert min(gains) < -1 and max(gains) > 1 and max(map(abs, gains)) < 6.01
+    assert 3 <= sum(spectra) <= 12
+    fixed = EnhancementBatches(data, "test", 1)
+    whole_noisy, whole = fixed.utterance(0)
+    np.testing.assert_array_equal(whole, fixed.samples(data["test"][0].clean))
+
+
 def test_whole_utterances_for_evaluation():
     data = speech_data()
     batches = EnhancementBatches(data, "validation", 2)

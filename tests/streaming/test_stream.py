@@ -178,6 +178,18 @@ def test_recording_of_fixed_length(rng):
     assert_close(push_all(stream, audio, rng), model(audio), 2e-5)
 
 
+def test_frames_that_do_not_overlap(rng):
+    model = models.speech_enhancer(
+        "gru", 4, num_layers=1, frame_length=16, hop_length=16
+    )
+    audio = rng.normal(0, 0.1, (1, 75)).astype("float32")
+    stream = Stream(model, frames=2)
+    assert stream.delay == 0
+    actual = push_all(stream, audio, rng)
+    assert actual.shape == (1, 75)
+    assert_close(actual, model(audio), 2e-5)
+
+
 def test_mixed_precision(rng):
     keras.config.set_dtype_policy("mixed_float16")
     try:

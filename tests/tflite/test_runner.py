@@ -202,12 +202,13 @@ def test_measurement(convert):
 
 def test_command_lines(tmp_path, convert, capsys):
     soundfile = pytest.importorskip("soundfile")
-    source, path = tmp_path / "m.keras", tmp_path / "m.tflite"
-    labels = tmp_path / "labels.txt"
-    labels.write_text("\n".join(f"word{i}" for i in range(35)))
-    make_model("spotter").save(source)
+    source, path = tmp_path / "run", tmp_path / "m.tflite"
+    source.mkdir()
+    config = source / "config.json"
+    config.write_text(json.dumps({"labels": [f"word{i}" for i in range(35)]}))
+    make_model("spotter").save(source / "model.keras")
 
-    arguments = [source, path, "--streaming", "--labels", labels]
+    arguments = [source, path, "--streaming"]
     done = subprocess.run(
         [sys.executable, ROOT / "tflite" / "convert.py", *arguments],
         capture_output=True,
@@ -238,7 +239,7 @@ def test_command_lines(tmp_path, convert, capsys):
     for arguments in (
         ("convert", path, tmp_path / "n.tflite"),
         ("benchmark", source),
-        ("benchmark", path, "--audio", labels),
+        ("benchmark", path, "--audio", config),
     ):
         code, out, err = run(*arguments)
         assert code == 2 and len(err.splitlines()) == 1
