@@ -42,6 +42,9 @@ class Config(training.Config):
     units: int = setting(116, "width of the recurrent layers")
     num_layers: int = setting(4, "number of recurrent layers")
     segment: float = setting(2.0, "seconds of a training example")
+    validation_segment: float = setting(
+        2.0, "seconds of each utterance that validation and profile hear"
+    )
     mse_epochs: float = setting(
         200 / 280, "share of the epochs, from the first, with MSE alone"
     )
@@ -72,6 +75,10 @@ class SpeechEnhancement(training.Task):
     @property
     def segment(self):
         return round(self.config.segment * SAMPLE_RATE)
+
+    @property
+    def validation_segment(self):
+        return round(self.config.validation_segment * SAMPLE_RATE)
 
     def adapt(self, model):
         pass  # nothing in the enhancer depends on the data's statistics
@@ -106,11 +113,12 @@ class SpeechEnhancement(training.Task):
     def unpadded(self, split, count=None):
         # Long utterances at a thousand frames a second take long to count.
         for noisy, _ in self.utterances(split, 16 if count is None else 4):
-            yield noisy[None, : 2 * SAMPLE_RATE]
+            yield noisy[None, : self.validation_segment]
 
     def validate(self, model):
-        """The sum of losses over the first two seconds of all utterances."""
-        audio = np.zeros((2, len(self.data["validation"]), 2 * SAMPLE_RATE))
+        """The sum of losses over the beginnings of all utterances."""
+        count = len(self.data["validation"])
+        audio = np.zeros((2, count, self.validation_segment))
         for i, pair in enumerate(self.utterances("validation")):
             for side, samples in zip(audio, pair):
                 part = samples[: side.shape[1]]

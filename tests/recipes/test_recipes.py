@@ -18,7 +18,8 @@ TASKS = {
 SMALL = {
     "kws": "--sizes 70 35 35 --batch-size 35",
     "slu": "--sizes 62 31 31 --batch-size 31",
-    "se": "--sizes 8 3 3 --batch-size 4 --segment 0.2 --num-layers 2",
+    "se": "--sizes 8 3 3 --batch-size 4 --segment 0.2 --num-layers 1 "
+    "--validation-segment 0.5",
 }
 FILES = {
     "checkpoint.npz",
