@@ -66,13 +66,16 @@ class StreamRule:
         signals: List of the `Signal`s of the tensors that it is called with.
     """
 
+    # Whether samples may come in as they are, not in frames.
+    takes_audio = False
+
     def __init__(self, layer, signals):
         self.layer = layer
         self.states = {}
         if len(set(signals)) != 1:
             raise self.error("joins inputs that do not arrive together")
         self.signal = signals[0]
-        if self.signal.kind == "audio":
+        if self.signal.kind == "audio" and not self.takes_audio:
             raise self.error(
                 "reads audio itself. Put `keras_duspar.audio.Frames` or "
                 "`LogMel` before it"
@@ -155,12 +158,7 @@ def find_rule(layer, rules):
 class Elementwise(StreamRule):
     """Layers that treat every number by itself, so they may read audio."""
 
-    def __init__(self, layer, signals):
-        self.layer = layer
-        self.states = {}
-        if len(set(signals)) != 1:
-            raise self.error("joins inputs that do not arrive together")
-        self.signal = signals[0]
+    takes_audio = True
 
 
 class LastAxis(StreamRule):

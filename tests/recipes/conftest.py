@@ -23,3 +23,19 @@ def write_tone():
         return path
 
     return write
+
+
+@pytest.fixture
+def kws(tmp_path):
+    """The folder of a made-up run of keyword spotting."""
+    from tests.recipes import fake_run
+
+    return fake_run.make_run(tmp_path / "kws")
+
+
+@pytest.fixture
+def se(tmp_path):
+    """The folder of a made-up run of enhancement."""
+    from tests.recipes import fake_run
+
+    return fake_run.make_run(tmp_path / "se", "se", epochs=3)

@@ -30,16 +30,6 @@ FILES = {
 }
 
 
-@pytest.fixture
-def kws(tmp_path):
-    return fake_run.make_run(tmp_path / "kws")
-
-
-@pytest.fixture
-def se(tmp_path):
-    return fake_run.make_run(tmp_path / "se", "se", epochs=3)
-
-
 def test_numbers_of_the_files(kws):
     change_json(
         kws / "result.json",

@@ -19,16 +19,6 @@ from training.report import listening
 pytestmark = pytest.mark.any_backend
 
 
-@pytest.fixture
-def kws(tmp_path):
-    return fake_run.make_run(tmp_path / "kws")
-
-
-@pytest.fixture
-def se(tmp_path):
-    return fake_run.make_run(tmp_path / "se", "se", epochs=3)
-
-
 def test_curves_hold_the_metrics(kws):
     rows = list(csv.DictReader((kws / "metrics.csv").open()))
     shown = written(kws).charts()
