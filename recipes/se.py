@@ -21,6 +21,7 @@ import soundfile
 
 import training
 from datasets.batches import EnhancementBatches
+from keras_duspar import checks
 from keras_duspar import losses
 from keras_duspar import metrics
 from keras_duspar import models
@@ -52,6 +53,13 @@ class Config(training.Config):
     pmsqe_weight: float = setting(1.0, "weight of PMSQE")
     stoi_weight: float = setting(3.5, "weight of the STOI loss")
     si_snr_weight: float = setting(0.5, "weight of the negative SI-SNR")
+
+    def __post_init__(self):
+        super().__post_init__()
+        # The losses look at frames of 512 samples.
+        for name in ("segment", "validation_segment"):
+            checks.number(name, getattr(self, name), "[0.032, inf)")
+        checks.number("mse_epochs", self.mse_epochs, "[0, 1]")
 
 
 class SpeechEnhancement(training.Task):

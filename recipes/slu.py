@@ -23,6 +23,7 @@ from keras import ops
 
 import training
 from datasets.batches import IntentBatches
+from keras_duspar import checks
 from keras_duspar import losses
 from keras_duspar import models
 from training.config import setting
@@ -45,6 +46,13 @@ class Config(training.Config):
         0.5, "share of the epochs, from the first, with a cross entropy too"
     )
     cross_entropy_weight: float = setting(1.0, "its weight beside CTC")
+
+    def __post_init__(self):
+        super().__post_init__()
+        share = self.cross_entropy_epochs
+        checks.number("cross_entropy_epochs", share, "[0, 1]")
+        weight = self.cross_entropy_weight
+        checks.number("cross_entropy_weight", weight, "[0, inf)")
 
 
 class FrameCrossEntropy(keras.losses.Loss):

@@ -221,3 +221,23 @@ def test_backend_flag_starts_on_that_backend(cache, tmp_path):
     done = execute(cache, "--out", out, "--backend", other, "--epochs", 1)
     assert done.returncode == 0, done.stderr
     assert json.loads((out / "config.json").read_text())["backend"] == other
+
+
+@pytest.mark.any_backend
+@pytest.mark.parametrize(
+    "recipe, name, value",
+    [
+        ("se", "segment", -1.0),
+        ("se", "validation_segment", 0.01),
+        ("se", "mse_epochs", 2.0),
+        ("slu", "cross_entropy_epochs", 7.0),
+        ("slu", "cross_entropy_weight", -1.0),
+    ],
+)
+def test_bad_settings_of_a_recipe(recipe, name, value):
+    import importlib
+
+    from training import config
+
+    with pytest.raises(ValueError, match=f"`{name}`"):
+        config.make(importlib.import_module(recipe).Config, {name: value})
