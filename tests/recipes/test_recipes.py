@@ -121,6 +121,19 @@ def test_model_gives_the_result_and_the_profile(run):
         )
 
 
+def test_enhancement_begins_with_slow_gates(run):
+    task, out = run
+    if task != "se":
+        pytest.skip("only enhancement takes a thousand steps a second")
+    model = keras.models.load_model(out / "model.keras")
+    cell = model.get_layer("recurrent_1").cell
+    for half in (cell.feedforward, cell.feedback):
+        biases = keras.ops.convert_to_numpy(half.gate_bias)
+        # Two short epochs change them by little.
+        assert biases.min() > -6.1 and biases.max() < 0.1
+        assert biases.std() > 1
+
+
 def test_examples_of_enhancement(run):
     import soundfile
 
