@@ -43,7 +43,7 @@ class Config(training.Config):
             "epochs": 8,
             "batch_size": 16,
             "segment": 0.5,
-            "learning_rate": 1e-3,
+            "learning_rate": 2e-3,
             "mse_epochs": 0.0,
             "mse_weight": 1e3,
         },
@@ -169,12 +169,20 @@ class SpeechEnhancement(training.Task):
         if not hasattr(self, "scored"):
             self.scored = keras.Model(model.input, model.output)
             self.scored.compile(
-                loss=self.loss(1), metrics=[losses.NegativeSISNR(name="loss_")]
+                loss=self.loss(1),
+                metrics=[
+                    losses.NegativeSISNR(name="negative_si_snr"),
+                    losses.STOI(name="stoi_loss"),
+                ],
             )
         values = self.scored.evaluate(
             noisy, clean, self.config.batch_size, verbose=0, return_dict=True
         )
-        return {"val_loss": values["loss"], "val_si_snr": -values["loss_"]}
+        return {
+            "val_loss": values["loss"],
+            "val_si_snr": -values["negative_si_snr"],
+            "val_stoi": 1 - values["stoi_loss"],
+        }
 
     def test(self, model, folder):
         items = self.data["test"]
