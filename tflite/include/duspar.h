@@ -55,7 +55,7 @@ extern "C" {
 #define DUSPAR_VERSION "0.1.0"
 
 /* Version of this interface. It grows when a structure or function changes. */
-#define DUSPAR_INTERFACE 1
+#define DUSPAR_INTERFACE 2
 
 typedef enum duspar_status {
   DUSPAR_OK = 0,
@@ -299,6 +299,20 @@ DUSPAR_API duspar_status duspar_train_backward(
     const float* x, const float* reserve, const float* dy, const float* df,
     const float* dg, float* dx, float* df0, float* dg0,
     float* const* gradients);
+
+/* The two passes as handlers of XLA's foreign function interface, which JAX
+ * registers by `jax.ffi.register_ffi_target`. Buffers are float32 but for the
+ * first, (kind, threads, chunk) in int32; SpaR has no `g0`, `g`, `dg`, `dg0`.
+ *
+ *   forward   options, x, f0, g0, weights -> y, f, g and perhaps the reserve
+ *   backward  options, x, reserve, dy, df, dg, weights
+ *             -> dx, df0, dg0, gradients of the weights */
+struct XLA_FFI_CallFrame;
+struct XLA_FFI_Error;
+DUSPAR_API struct XLA_FFI_Error* duspar_xla_forward(
+    struct XLA_FFI_CallFrame* call);
+DUSPAR_API struct XLA_FFI_Error* duspar_xla_backward(
+    struct XLA_FFI_CallFrame* call);
 
 #ifdef __cplusplus
 }
