@@ -55,7 +55,7 @@ extern "C" {
 #define DUSPAR_VERSION "0.1.0"
 
 /* Version of this interface. It grows when a structure or function changes. */
-#define DUSPAR_INTERFACE 2
+#define DUSPAR_INTERFACE 3
 
 typedef enum duspar_status {
   DUSPAR_OK = 0,
