@@ -81,7 +81,8 @@ def test_metrics(run):
     assert all(np.isfinite(float(v)) for row in rows for v in row.values())
     assert float(rows[1]["learning_rate"]) == pytest.approx(0, abs=1e-7)
     if task == "se":
-        assert float(rows[1]["loss"]) < float(rows[0]["loss"])
+        # Validation hears the same mixtures in every epoch.
+        assert float(rows[1]["val_loss"]) < float(rows[0]["val_loss"])
 
 
 def test_config_and_environment(run):
