@@ -44,6 +44,7 @@ class Config(training.Config):
             "epochs": 4,
             "batch_size": 8,
             "segment": 1.0,
+            "learning_rate": 1e-3,
             "mse_epochs": 0.0,
             "mse_weight": 1e3,
             "stoi_weight": 10.0,
