@@ -31,15 +31,7 @@ def main(task_class, arguments=None):
         config, out, resume = parse(task_class, arguments)
         use_backend(config)
         folder = open_folder(config, out, resume)
-        task = task_class(config, progress=console.is_terminal)
-        if not resume:
-            folder.write_json("environment.json", environment())
-        folder.write_json(
-            "config.json",
-            {**config.to_dict(), "labels": list(task.data.labels)},
-        )
-        console.print(task.data.summary(), highlight=False, soft_wrap=True)
-        result = engine.run(task, folder, console)
+        task, result = train(task_class, config, folder, resume, console)
     except (TrainingError, DataError, ValueError) as error:
         if os.environ.get("KERAS_DUSPAR_DEBUG"):
             raise
@@ -50,6 +42,32 @@ def main(task_class, arguments=None):
         return 130
     show(task, result, folder, console)
     return 0
+
+
+def train(task_class, config, folder, resume, console, arguments=None):
+    """Trains a task in a run folder.
+
+    Args:
+        task_class: The recipe's subclass of `Task`.
+        config: Its `Config`.
+        folder: A `RunFolder`.
+        resume: Boolean, whether the run was begun before.
+        console: A `rich.console.Console`.
+        arguments: List of strings, the command line to note in
+            `environment.json`, or `None` for that of the process.
+
+    Returns:
+        The `Task` and the dictionary of `result.json`.
+    """
+    task = task_class(config, progress=console.is_terminal)
+    if not resume:
+        folder.write_json("environment.json", environment(arguments))
+    folder.write_json(
+        "config.json",
+        {**config.to_dict(), "labels": list(task.data.labels)},
+    )
+    console.print(task.data.summary(), highlight=False, soft_wrap=True)
+    return task, engine.run(task, folder, console)
 
 
 def parse(task_class, arguments):
