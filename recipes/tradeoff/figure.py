@@ -17,7 +17,7 @@ COLOURS = (
     "#4a5d69",
     "#1b2129",
 )
-MARKERS = "osv^Dp<>"
+MARKERS = "osv^Xp<>"
 
 
 def draw(tasks, stem):

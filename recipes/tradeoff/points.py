@@ -52,6 +52,11 @@ COSTS = (
 )
 
 
+def plus_minus(mean, deviation):
+    """A mean and its deviation, on one line."""
+    return f"{mean}{figures.SPACE}±{figures.SPACE}{deviation}"
+
+
 def score_axes(task):
     """The axes of the metrics of a task."""
     for column, name in SCORES[task].items():
@@ -97,9 +102,10 @@ class Point:
     def text(self, axis):
         """Mean and deviation for the reader."""
         mean, deviation = self.mean(axis), self.deviation(axis)
-        if mean is None or deviation is None:
+        # Of what does not depend on the seed, none is shown.
+        if mean is None or (deviation or 0) < 0.5 * 0.1**axis.digits:
             return axis.text(mean)
-        return f"{axis.text(mean)} ± {axis.text(deviation)}"
+        return plus_minus(axis.text(mean), axis.text(deviation))
 
     @property
     def parameters(self):
