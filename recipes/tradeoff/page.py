@@ -7,6 +7,7 @@ import urllib.parse
 from tradeoff import chart
 from tradeoff.points import COSTS
 from tradeoff.points import Axis
+from tradeoff.points import plus_minus
 from training import paper
 from training.report import figures
 from training.report import page
@@ -105,9 +106,7 @@ def paper_rows(task):
         The headings, and the rows as lists of strings.
     """
     measured = (*MEASURED, *task.scores)
-    columns = ["model", "units", "ours: seeds", "parameters"]
-    columns += [_heading(axis) for axis in measured]
-    columns += ["the paper's: parameters"]
+    columns = ["model", "units", "whose", "runs", "parameters"]
     columns += [_heading(axis) for axis in measured]
     printed = {(r.layer, r.units): r for r in paper.ROWS if r.task == task.name}
     wanted = dict.fromkeys(
@@ -115,20 +114,16 @@ def paper_rows(task):
     )
     rows = []
     for model, units in wanted:
-        point = task.find(model, units)
-        row = [figures.layer(model), str(units)]
-        if point is None:
-            row += [figures.NONE] * (2 + len(measured))
-        else:
-            row += [str(len(point.rows)), figures.count(point.parameters)]
-            row += [point.text(axis) for axis in measured]
-        theirs = printed.get((model, units))
-        if theirs is None:
-            row += [figures.NONE] * (1 + len(measured))
-        else:
+        names = [figures.layer(model), str(units)]
+        point, theirs = task.find(model, units), printed.get((model, units))
+        if point is not None:
+            row = [*names, "ours", str(len(point.rows))]
+            row += [figures.count(point.parameters)]
+            rows.append(row + [point.text(axis) for axis in measured])
+        if theirs is not None:
+            row = [*names, "the paper's", "5"]
             row += [figures.thousands(theirs.parameters)]
-            row += [_printed(theirs, axis) for axis in measured]
-        rows.append(row)
+            rows.append(row + [_printed(theirs, axis) for axis in measured])
     return columns, rows
 
 
@@ -141,7 +136,7 @@ def _printed(row, axis):
     name = axis.column.split("/")[1] if "/" in axis.column else axis.column
     if name in row.metrics:
         values = row.metrics[name], row.deviations[name]
-        return " ± ".join(f"{axis.factor * v:.2f}" for v in values)
+        return plus_minus(*(f"{axis.factor * v:.2f}" for v in values))
     value = axis.factor * getattr(row, name)
     return figures.number(value, ".1f" if name == "occupancy" else ".2f")
 
@@ -152,12 +147,17 @@ def _against_paper(task):
         f"{figures.TASKS[task.name]}: the paper's table and ours",
         tag(
             "p",
-            "Columns from “the paper's” on are as printed there, for "
-            f"{paper.DATA[task.name]}, five runs each, and were not measured "
-            f"here. Ours are for {task.data}: test results may be compared "
-            "only if that is the whole of the same data, trained as long.",
+            "Rows marked “the paper's” are as printed there, for "
+            f"{paper.DATA[task.name]}, and were not measured here. Ours are "
+            f"for {task.data}: test results may be compared only if that is "
+            "the whole of the same data, trained as long.",
         ),
-        table(columns, rows),
+        table(
+            columns,
+            rows,
+            left=3,
+            highlight=[i for i, row in enumerate(rows) if row[2] == "ours"],
+        ),
     )
 
 
@@ -173,7 +173,9 @@ def pair_rows(task):
         found = [task.pair(cost, score, point) for cost in COSTS]
         if not any(found):
             continue
-        name = point.name if point else "the better of both that both reach"
+        if point and all(ratio is None or ratio.bound for ratio in found):
+            continue
+        name = point.name if point else "the best that both reach"
         level = next(ratio.level for ratio in found if ratio)
         rows.append(
             [name, score.text(level)]

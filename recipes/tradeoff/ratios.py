@@ -39,11 +39,7 @@ class Ratio:
 
     def text(self):
         """The ratio for the reader, with its uncertainty."""
-        found = (
-            f"{self.value:.2g}×" if self.value < 10 else f"{self.value:.1f}×"
-        )
-        if self.bound:
-            found = f"{self.bound} {found}"
+        found = f"{self.bound} {self.value:.3g}×".strip()
         if self.interval:
             low, high = (figures.number(v, ".3g") for v in self.interval)
             return f"{found} ({low} to {high})"
