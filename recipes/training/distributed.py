@@ -124,7 +124,9 @@ class Job(Alone):
         jax = optional_package("jax")
         try:
             yield
-        except (jax.errors.JaxRuntimeError, ValueError) as error:
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" in str(error):  # nobody else's fault
+                raise
             raise TrainingError(f"{LOST} ({_first_line(error)})") from error
 
     def end(self):
