@@ -8,7 +8,7 @@ import numpy as np
 from training.report import figures
 
 PAIR = ("duspar", "spar")
-DRAWS = 4000
+DRAWS = 1000
 # Of the draws, those between these percentiles: a standard deviation.
 INTERVAL = (16, 84)
 
