@@ -26,7 +26,8 @@ def connected(address, cpus, gpus, backend):
     """
     # It would send statistics to its makers.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # Trials without a GPU must not see one.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
     ray = optional_package("ray", "sweep")
     threads = str(max(1, int(cpus)))
     variables = {
@@ -36,6 +37,9 @@ def connected(address, cpus, gpus, backend):
         "TF_NUM_INTRAOP_THREADS": threads,
         "TF_NUM_INTEROP_THREADS": threads,
     }
+    if 0 < gpus < 1:  # else the first trial takes all of the memory
+        variables["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.9 * gpus:.3f}"
+        variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
     local = {} if address else {"include_dashboard": False}
     try:
         ray.init(

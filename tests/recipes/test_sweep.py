@@ -254,6 +254,50 @@ def test_the_papers_grid(task, trials):
     assert {trial.config.model for trial in quick} >= {"duspar", "spar"}
 
 
+def test_progress_and_time_left(tmp_path):
+    import io
+
+    import rich.console
+
+    import kws
+    from sweeping import grid
+    from sweeping import monitor
+    from sweeping.driver import Sweep
+    from training.run_folder import RunFolder
+
+    trials = grid.trials(kws.Config, write_grid(tmp_path))
+    sweep = Sweep(trials, RunFolder(tmp_path), ["sweep.py"])
+    assert monitor.time_left(sweep) is None
+    assert monitor.summary(sweep) == "0 of 4 trials"
+    for trial, seconds in zip(trials[:2], (100, 40)):
+        sweep.rows[trial.name] = {
+            "status": "finished",
+            "model": trial.config.model,
+            "units": 8,
+            "seconds": seconds,
+        }
+    # Two are left, each like the one of its model.
+    assert monitor.time_left(sweep) == 140
+    running = sweep.path(trials[2])
+    running.mkdir(parents=True)
+    (running / "worker.pid").write_text("1")
+    (running / "metrics.csv").write_text("epoch\n1\n")
+    # One of the two epochs of 100 seconds is done.
+    assert monitor.time_left(sweep) == 90
+    console = rich.console.Console(file=io.StringIO(), width=100)
+    console.print(monitor.table(sweep))
+    lines = console.file.getvalue().splitlines()
+    assert lines[0].startswith("2 of 4 trials, about 90.0")
+    (duspar,) = [line.split() for line in lines if "DuSpaR" in line]
+    assert [word for word in duspar if word != "│"] == [
+        "DuSpaR",
+        "1",
+        "1",
+        "duspar-8-seed1",
+        "1/2",
+    ]
+
+
 def test_a_failed_trial_is_a_row(tmp_path):
     """A run that cannot go on is told, and the others are not stopped."""
     import kws
