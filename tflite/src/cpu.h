@@ -10,4 +10,7 @@ bool duspar_cpu_has_avx2(void);
 /* Whether fused multiply-add of 256 bits can be used. */
 bool duspar_cpu_has_fma(void);
 
+/* Whether AVX-512 with its F, DQ, BW and VL parts can be used. */
+bool duspar_cpu_has_avx512(void);
+
 #endif /* DUSPAR_CPU_H_ */
