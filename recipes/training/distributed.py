@@ -28,6 +28,8 @@ VARIABLES = {
 }
 # Seconds without a sign of life after which a process counts as dead.
 HEARTBEAT = 60
+# What errors of communication have in them, whatever their class.
+SIGNS = ("Gloo", "NCCL", "UNAVAILABLE", "DEADLINE", "Connection", "heartbeat")
 LOST = (
     "Training stopped: another process of the job has ended, or cannot be "
     "reached. Its own output says why. The last checkpoint is whole: start "
@@ -124,8 +126,8 @@ class Job(Alone):
         jax = optional_package("jax")
         try:
             yield
-        except jax.errors.JaxRuntimeError as error:
-            if "RESOURCE_EXHAUSTED" in str(error):  # nobody else's fault
+        except (jax.errors.JaxRuntimeError, ValueError) as error:
+            if not any(sign in str(error) for sign in SIGNS):
                 raise
             raise TrainingError(f"{LOST} ({_first_line(error)})") from error
 
