@@ -96,8 +96,11 @@ class Sweep:
         """Takes note of how a trial ended; whether it is to be taken up."""
         try:
             error = ray.get(future)
+        except ray.exceptions.RayTaskError as broken:
+            # The node lacks this program or one of its packages.
+            error = str(broken).strip().splitlines()[-1]
         except ray.exceptions.RayError as lost:
-            # The process or the node is gone; errors of Python are returned.
+            # The process or the node is gone.
             reason = str(lost).strip().splitlines()[0]
             self.deaths[trial.name] += 1
             again = self.deaths[trial.name] <= retries

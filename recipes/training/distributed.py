@@ -9,7 +9,9 @@ validated and saved is a copy that it has for itself.
 import contextlib
 import dataclasses
 import os
+import socket
 import sys
+import time
 
 import keras
 import numpy as np
@@ -26,6 +28,8 @@ VARIABLES = {
     "processes": ("KERAS_DISTRIBUTION_NUM_PROCESSES", "JAX_NUM_PROCESSES"),
     "process": ("KERAS_DISTRIBUTION_PROCESS_ID", "JAX_PROCESS_ID"),
 }
+# Seconds that processes wait for each other at the start.
+PATIENCE = 300
 # Seconds without a sign of life after which a process counts as dead.
 HEARTBEAT = 60
 # What errors of communication have in them, whatever their class.
@@ -186,6 +190,8 @@ def join(given):
             "`--distributed` needs all or none of `--coordinator`, "
             f"`--processes` and `--process`. Missing: {', '.join(missing)}."
         )
+    if given["coordinator"] is not None:
+        find_coordinator(**given)
     jax = optional_package("jax")
     # Harmless where there are GPUs.
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
@@ -194,6 +200,7 @@ def join(given):
             given["coordinator"],
             given["processes"],
             given["process"],
+            initialization_timeout=PATIENCE,
             heartbeat_timeout_seconds=HEARTBEAT,
         )
     except (RuntimeError, ValueError) as error:
@@ -210,6 +217,44 @@ def join(given):
         jax.process_count(),
         jax.device_count(),
     )
+
+
+def find_coordinator(coordinator, processes, process, patience=PATIENCE):
+    """Waits until process 0 listens; JAX would crash if it does not.
+
+    Args:
+        coordinator: String, `"HOST:PORT"`.
+        processes: Integer, how many processes there are.
+        process: Integer, the number of this one.
+        patience: Seconds to wait.
+    """
+    host, _, port = coordinator.rpartition(":")
+    if not host or not port.isdigit():
+        raise TrainingError(
+            f"`--coordinator` must be HOST:PORT. Received: {coordinator}."
+        )
+    if not 0 <= process < processes:
+        raise TrainingError(
+            f"`--process` must lie in [0, {processes}). Received: {process}."
+        )
+    print(
+        f"Process {process} waits for {processes - 1} other(s), at most "
+        f"{patience:g} seconds.",
+        file=sys.stderr,
+        flush=True,
+    )
+    until = time.monotonic() + patience
+    while process:
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+            return
+        except OSError as error:
+            if time.monotonic() > until:
+                raise TrainingError(
+                    f"Process 0 does not listen at `--coordinator` "
+                    f"{coordinator} ({error})."
+                ) from error
+            time.sleep(0.5)
 
 
 def leave(job, code):

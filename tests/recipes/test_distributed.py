@@ -144,6 +144,22 @@ class TestBadInput:
         assert "JAX_PROCESS_ID must be an integer" in error()
 
     @pytest.mark.any_backend
+    @pytest.mark.parametrize(
+        "coordinator, process, words",
+        [
+            ("localhost", 1, "`--coordinator` must be HOST:PORT"),
+            ("127.0.0.1:1", 2, r"`--process` must lie in \[0, 2\)"),
+            ("127.0.0.1:1", 1, "Process 0 does not listen"),
+        ],
+    )
+    def test_coordinator(self, coordinator, process, words):
+        from training import TrainingError
+        from training.distributed import find_coordinator
+
+        with pytest.raises(TrainingError, match=words):
+            find_coordinator(coordinator, 2, process, patience=0)
+
+    @pytest.mark.any_backend
     def test_batch_size(self):
         from training import TrainingError
         from training.distributed import Job
