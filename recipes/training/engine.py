@@ -109,7 +109,7 @@ class Training:
                     shown,
                     description=f"epoch {epoch + 1}/{self.config.epochs}",
                 )
-                with self.job.scope():
+                with self.job.scope(), self.job.watched():
                     self._compile(epoch)
                     self._train_epoch(epoch, update)
                 self._end_epoch(epoch)
@@ -136,11 +136,8 @@ class Training:
         # Sums are kept here and not by Keras, whose metrics cannot be
         # restored before they are first used.
         self.trained.reset_metrics()
-        with self.job.watched():
-            logs = self.trained.train_on_batch(
-                inputs, targets, return_dict=True
-            )
-            loss = float(logs["loss"])
+        logs = self.trained.train_on_batch(inputs, targets, return_dict=True)
+        loss = float(logs["loss"])
         if not math.isfinite(loss):
             raise TrainingError(
                 f"The loss is {loss} at step {self.progress.step + 1}. The "
@@ -159,7 +156,8 @@ class Training:
         if not self.job.leads:
             progress.sums = {}
             return
-        self.job.copy(self.twin, self.model)
+        with self.job.watched():
+            self.job.copy(self.twin, self.model)
         count = progress.sums.pop("count")
         row = {"epoch": epoch + 1}
         row |= {name: value / count for name, value in progress.sums.items()}
