@@ -72,9 +72,12 @@ def metrics(out):
     keras.backend.backend() != "jax", reason="distribution is JAX's"
 )
 def test_killed_and_resumed_like_a_single_process(tmp_path):
+    import kws
+    import training
+
     alone, out, cache = (tmp_path / name for name in ("alone", "out", "cache"))
-    codes, errors = end([start(alone, cache)])
-    assert codes == [0], errors
+    words = [*SMALL.split(), "--out", str(alone), "--cache", str(cache)]
+    assert training.main(kws.KeywordSpotting, words) == 0
 
     processes = start_two(out, cache)
     try:
