@@ -220,7 +220,11 @@ INLINE vf move_state(vf a, vf b, vf state) {
   const vf inverse = vf_div(one, vf_mul(below_z, below_c));
   const vf z = vf_mul(inverse, below_c);
   const vf above_c = vf_sub(vf_set(0.0f), less);
-  const vf c = vf_sign(vf_mul(vf_mul(above_c, below_z), inverse), b);
+  const vf inverse_c = vf_mul(inverse, below_z);
+  vf c = vf_mul(above_c, inverse_c);
+  /* Products have rounded twice; once more with what they are off by. */
+  const vf off = vf_fma(vf_sub(vf_set(0.0f), c), below_c, above_c);
+  c = vf_sign(vf_fma(off, inverse_c, c), b);
   return vf_fma(z, c, vf_mul(vf_sub(one, z), state));
 }
 
