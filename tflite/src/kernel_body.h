@@ -18,9 +18,12 @@
  *
  * Outputs are cut into tiles of at most MAX_TILE vectors, so that the sums of
  * a tile stay in registers. A tile of the packed weights holds a row for each
- * input: the weights to the gate, then those to the candidate. An input that
- * is zero skips its rows, and the inputs that are not zero are put together
- * before, so that the loop over them has no branches.
+ * input, and a row the weights to the gate and to the candidate, vector by
+ * vector. An input that is zero skips its rows, and the inputs that are not
+ * zero are listed before, so that the loop over them has no branches.
+ *
+ * Weights that are too many for the second cache make one tile: they come from
+ * far away, which is fast only in long pieces, and the sums go to memory.
  */
 #include <math.h>
 #include <stdint.h>
@@ -44,11 +47,15 @@
 #endif
 
 /* Rows that are asked for before they are used. */
-enum { AHEAD = 8, LINE = 64 };
+enum { AHEAD = 16, LINE = 64 };
 
 /* Outputs of a tile of integers: four rows of it are turned into one vector
  * of four rows by LANES outputs, four times. */
 enum { QUAD = 4 * LANES };
+
+/* Bytes of weights from which on whole rows are read, and how many of them at
+ * a time. */
+enum { FAR = 3 << 18, ROWS = 8 };
 
 static size_t round_up(size_t count, size_t multiple) {
   return (count + multiple - 1) / multiple * multiple;
@@ -61,6 +68,7 @@ typedef struct parts {
   size_t inverse;
   size_t tiles;
   size_t bytes;
+  bool far;
 } parts;
 
 static bool find_parts(const duspar_shape* shape, parts* p) {
@@ -81,6 +89,7 @@ static bool find_parts(const duspar_shape* shape, parts* p) {
   p->inverse = end;
   if (!duspar_add_lines(1, sizeof(float), &end)) return false;
   p->tiles = end;
+  p->far = weights > FAR;
   if (!duspar_add_lines(weights, 1, &end)) return false;
   p->bytes = end;
   return true;
@@ -98,6 +107,7 @@ typedef struct operand_list {
   uint32_t* index;
   float* value;
   uint8_t* integer;
+  float* sums; /* of whole rows, as vectors of gate and candidate in turn */
 } operand_list;
 
 static size_t list_room(const duspar_shape* shape) {
@@ -105,51 +115,53 @@ static size_t list_room(const duspar_shape* shape) {
 }
 
 static bool scratch_bytes(const duspar_shape* shape, size_t* bytes) {
+  parts p;
   *bytes = 0;
-  return shape->inputs < UINT32_MAX &&
-         duspar_add_lines(list_room(shape), 9, bytes);
+  return find_parts(shape, &p) && shape->inputs < UINT32_MAX &&
+         duspar_add_lines(list_room(shape), 9, bytes) &&
+         duspar_add_lines(p.padded, 2 * sizeof(float), bytes);
 }
 
 static operand_list find_list(const duspar_shape* shape, void* scratch) {
   const size_t room = list_room(shape);
   uint32_t* index = scratch;
   float* value = (void*)(index + room);
-  return (operand_list){index, value, (void*)(value + room)};
+  uint8_t* integer = (void*)(value + room);
+  return (operand_list){index, value, integer, (void*)(integer + room)};
 }
 
-/* How many vectors the tile has that begins with vector `first` of `all`:
- * tiles are as equal as can be. */
-static int tile_width(size_t all, size_t first) {
-  const size_t rest = all - first;
-  const size_t tiles = (rest + MAX_TILE - 1) / MAX_TILE;
-  return (int)((rest + tiles - 1) / tiles);
+/* How many vectors the tile has that begins with vector `first`: as many as
+ * the others, as near as can be. */
+static size_t tile_width(const parts* p, size_t first) {
+  const size_t rest = p->padded / LANES - first;
+  const size_t tiles = p->far ? 1 : (rest + MAX_TILE - 1) / MAX_TILE;
+  return (rest + tiles - 1) / tiles;
 }
 
-/* Puts `width` weights of one input into its row of a tile. */
+/* Puts weights of one input, from output `first` on, into its row of a tile:
+ * `group` of them to the gate, then as many to the candidate, and so on. */
 static void pack_row(const duspar_shape* shape, const duspar_cell* cell,
-                     size_t input, size_t first, size_t width, char* row) {
+                     size_t input, size_t first, size_t width, size_t group,
+                     char* row) {
   const size_t item = duspar_weight_bytes(shape->weight_type);
   const size_t start = input * shape->outputs;
-  const char* gate = cell->gate_kernel;
-  const char* candidate = cell->candidate_kernel;
+  const char* gate = (const char*)cell->gate_kernel + start * item;
+  const char* candidate = (const char*)cell->candidate_kernel + start * item;
   for (size_t place = 0; place < width; ++place) {
-    size_t from = first + place, to = place, to_candidate = place + width;
+    const size_t to = (place + place / group * group) * item;
+    size_t from = first + place;
     if (shape->operand_bits != 0) {
       /* The order in which `dot_rows` finds them, by parts of 16 bytes. */
-      const size_t part = place / 16, vector = place % 16 / 4;
-      from = first + vector * LANES + part * 4 + place % 4;
-    }
-    if (shape->weight_type == DUSPAR_BFLOAT16) { /* two in a word */
-      to = 2 * place;
-      to_candidate = 2 * place + 1;
+      const size_t within = place % QUAD, vector = within % 16 / 4;
+      from += vector * LANES + within / 16 * 4 + within % 4 - within;
     }
     if (from >= shape->outputs) {
-      memset(row + to * item, 0, item);
-      memset(row + to_candidate * item, 0, item);
+      memset(row + to, 0, item);
+      memset(row + to + group * item, 0, item);
       continue;
     }
-    memcpy(row + to * item, gate + (start + from) * item, item);
-    memcpy(row + to_candidate * item, candidate + (start + from) * item, item);
+    memcpy(row + to, gate + from * item, item);
+    memcpy(row + to + group * item, candidate + from * item, item);
   }
 }
 
@@ -175,15 +187,19 @@ static void pack(const duspar_shape* shape, const duspar_cell* cell,
     pack_vector(shape, &p, cell->candidate_scale, factor, scales + p.padded);
   }
   *(float*)(void*)(to + p.inverse) = integers ? 1.0f / cell->operand_scale : 0;
+  /* Two weights of bfloat16 share a word. */
+  const size_t group = integers                                ? QUAD
+                       : shape->weight_type == DUSPAR_BFLOAT16 ? 1
+                                                               : LANES;
   char* row = to + p.tiles;
-  const size_t vectors = p.padded / LANES;
-  for (size_t first = 0; first < vectors;) {
-    const size_t tile = integers ? 4 : (size_t)tile_width(vectors, first);
+  for (size_t first = 0; first < p.padded / LANES;) {
+    const size_t width =
+        (integers && !p.far ? 4 : tile_width(&p, first)) * LANES;
     for (size_t i = 0; i < shape->inputs; ++i) {
-      pack_row(shape, cell, i, first * LANES, tile * LANES, row);
-      row += 2 * tile * LANES * item;
+      pack_row(shape, cell, i, first * LANES, width, group, row);
+      row += 2 * width * item;
     }
-    first += tile;
+    first += width / LANES;
   }
 }
 
@@ -205,27 +221,24 @@ INLINE void split_exp(vf v, vf* p, vf* s) {
   *s = vf_pow2(n);
 }
 
-/* (1 - z) state + z tanh(b) with z = sigmoid(a), in one division. */
+/* (1 - z) state + z tanh(b) with z = sigmoid(a), in one division: with
+ * A = exp(a) and B = exp(2 |b|) it is
+ *
+ *   ((B + 1) state + A (B - 1) sign(b)) / ((A + 1) (B + 1)).
+ *
+ * B is at least 1 and B + 1 comes of B - 1, so that what B is off by shows
+ * little. At the bounds the functions have reached their limits in float32,
+ * and the product has not reached its. */
 INLINE vf move_state(vf a, vf b, vf state) {
-  const vf one = vf_set(1.0f), edge = vf_set(87.0f);
-  const vf lowest = vf_set(-87.0f);
+  const vf twice = vf_magnitude(vf_add(b, b));
   vf p, s;
-  split_exp(vf_atmost(edge, vf_atleast(lowest, vf_sub(vf_set(0.0f), a))), &p,
-            &s);
-  const vf below_z = vf_add(one, vf_fma(s, p, s));
-  const vf twice = vf_mul(vf_set(-2.0f), vf_magnitude(b));
-  split_exp(vf_atleast(lowest, twice), &p, &s);
-  const vf less = vf_fma(s, p, vf_sub(s, one)); /* exp(-2 |b|) - 1 */
-  const vf below_c = vf_add(vf_set(2.0f), less);
-  const vf inverse = vf_div(one, vf_mul(below_z, below_c));
-  const vf z = vf_mul(inverse, below_c);
-  const vf above_c = vf_sub(vf_set(0.0f), less);
-  const vf inverse_c = vf_mul(inverse, below_z);
-  vf c = vf_mul(above_c, inverse_c);
-  /* Products have rounded twice; once more with what they are off by. */
-  const vf off = vf_fma(vf_sub(vf_set(0.0f), c), below_c, above_c);
-  c = vf_sign(vf_fma(off, inverse_c, c), b);
-  return vf_fma(z, c, vf_mul(vf_sub(one, z), state));
+  split_exp(vf_atmost(vf_set(43.0f), vf_atleast(vf_set(-43.0f), a)), &p, &s);
+  const vf exp_a = vf_fma(s, p, s);
+  split_exp(vf_atmost(vf_set(40.0f), twice), &p, &s);
+  const vf less = vf_fma(s, p, vf_sub(s, vf_set(1.0f)));
+  const vf more = vf_add(less, vf_set(2.0f));
+  const vf above = vf_fma(exp_a, vf_sign(less, b), vf_mul(more, state));
+  return vf_div(above, vf_fma(exp_a, more, more));
 }
 
 /* One vector of an operand; less than one at its end. */
@@ -260,32 +273,60 @@ INLINE size_t list_operand(const duspar_shape* shape, const float* a,
   return count;
 }
 
-/* The tile's weights to both sums of vector `t`. */
-INLINE void load_pair(duspar_format format, int width, int t, const char* row,
-                      vf* gate, vf* candidate) {
+INLINE size_t item_bytes(duspar_format format) {
+  return format == DUSPAR_FORMAT_FLOAT32    ? 4
+         : format == DUSPAR_FORMAT_BFLOAT16 ? 2
+                                            : 1;
+}
+
+/* The weights of a row to both sums of vector `t`. */
+INLINE void load_pair(duspar_format format, const char* row, size_t t, vf* gate,
+                      vf* candidate) {
+  const char* pair = row + t * 2 * LANES * item_bytes(format);
   if (format == DUSPAR_FORMAT_FLOAT32) {
-    *gate = vf_load((const float*)(const void*)row + t * LANES);
-    *candidate = vf_load((const float*)(const void*)row + (width + t) * LANES);
+    *gate = vf_load((const float*)(const void*)pair);
+    *candidate = vf_load((const float*)(const void*)pair + LANES);
   } else if (format == DUSPAR_FORMAT_BFLOAT16) {
-    *gate = vf_bfloat16_low(row + t * LANES * 4);
-    *candidate = vf_bfloat16_high(row + t * LANES * 4);
+    *gate = vf_bfloat16_low(pair);
+    *candidate = vf_bfloat16_high(pair);
   } else {
-    *gate = vf_int8((const int8_t*)row + t * LANES);
-    *candidate = vf_int8((const int8_t*)row + (width + t) * LANES);
+    *gate = vf_int8((const int8_t*)pair);
+    *candidate = vf_int8((const int8_t*)pair + LANES);
   }
 }
 
-/* One tile with operands of float32. `width` and `format` are constants. */
-INLINE void run_tile(duspar_format format, int width, const char* tile,
-                     const operand_list* list, size_t count, const float* bias,
-                     const float* gate_scale, const float* candidate_scale,
-                     float* state) {
-  const int item = format == DUSPAR_FORMAT_FLOAT32    ? 4
-                   : format == DUSPAR_FORMAT_BFLOAT16 ? 2
-                                                      : 1;
-  const size_t row_bytes = (size_t)(2 * width * LANES * item);
+/* Vectors of what a step needs beside the weights. */
+typedef struct outputs {
+  const float* bias;
+  const float* gate_scale;
+  const float* candidate_scale;
+  float* state;
+} outputs;
+
+static outputs find_outputs(const void* packed, const parts* p, float* state) {
+  const float* scales = (const void*)((const char*)packed + p->scales);
+  return (outputs){packed, scales, scales + p->padded, state};
+}
+
+/* Moves a vector of the state by its sums. */
+INLINE void finish(bool scaled, vf gate, vf candidate, const outputs* out,
+                   size_t j) {
+  if (scaled) {
+    gate = vf_mul(gate, vf_load(out->gate_scale + j));
+    candidate = vf_mul(candidate, vf_load(out->candidate_scale + j));
+  }
+  gate = vf_add(gate, vf_load(out->bias + j));
+  vf_store(out->state + j,
+           move_state(gate, candidate, vf_load(out->state + j)));
+}
+
+/* One tile. `width` and `format` are constants. */
+INLINE void run_tile(duspar_format format, size_t width, const char* tile,
+                     const operand_list* list, size_t count, const outputs* out,
+                     size_t j) {
+  const size_t row_bytes = 2 * width * LANES * item_bytes(format);
   vf gate[MAX_TILE], candidate[MAX_TILE];
-  UNROLL for (int t = 0; t < width; ++t) {
+  UNROLL for (size_t t = 0; t < width; ++t) {
     gate[t] = candidate[t] = vf_set(0.0f);
   }
   for (size_t k = 0; k < count; ++k) {
@@ -293,21 +334,56 @@ INLINE void run_tile(duspar_format format, int width, const char* tile,
     const char* next = tile + list->index[k + AHEAD] * row_bytes;
     UNROLL for (size_t b = 0; b < row_bytes; b += LINE) prefetch(next + b);
     const vf value = vf_set(list->value[k]);
-    UNROLL for (int t = 0; t < width; ++t) {
+    UNROLL for (size_t t = 0; t < width; ++t) {
       vf to_gate, to_candidate;
-      load_pair(format, width, t, row, &to_gate, &to_candidate);
+      load_pair(format, row, t, &to_gate, &to_candidate);
       gate[t] = vf_fma(value, to_gate, gate[t]);
       candidate[t] = vf_fma(value, to_candidate, candidate[t]);
     }
   }
-  UNROLL for (int t = 0; t < width; ++t) {
-    if (format == DUSPAR_FORMAT_INT8) {
-      gate[t] = vf_mul(gate[t], vf_load(gate_scale + t * LANES));
-      candidate[t] = vf_mul(candidate[t], vf_load(candidate_scale + t * LANES));
+  UNROLL for (size_t t = 0; t < width; ++t) {
+    finish(format == DUSPAR_FORMAT_INT8, gate[t], candidate[t], out,
+           j + t * LANES);
+  }
+}
+
+/* Adds whole rows, `rows` at a time, to the sums in memory. */
+INLINE void add_rows(duspar_format format, size_t rows, const char* tile,
+                     size_t vectors, const operand_list* list, size_t k) {
+  const size_t row_bytes = 2 * vectors * LANES * item_bytes(format);
+  const char* row[ROWS];
+  vf value[ROWS];
+  UNROLL for (size_t r = 0; r < rows; ++r) {
+    row[r] = tile + list->index[k + r] * row_bytes;
+    value[r] = vf_set(list->value[k + r]);
+  }
+  for (size_t t = 0; t < vectors; ++t) {
+    float* sums = list->sums + 2 * t * LANES;
+    vf gate = vf_load(sums), candidate = vf_load(sums + LANES);
+    UNROLL for (size_t r = 0; r < rows; ++r) {
+      vf to_gate, to_candidate;
+      load_pair(format, row[r], t, &to_gate, &to_candidate);
+      gate = vf_fma(value[r], to_gate, gate);
+      candidate = vf_fma(value[r], to_candidate, candidate);
     }
-    gate[t] = vf_add(gate[t], vf_load(bias + t * LANES));
-    vf_store(state + t * LANES,
-             move_state(gate[t], candidate[t], vf_load(state + t * LANES)));
+    vf_store(sums, gate);
+    vf_store(sums + LANES, candidate);
+  }
+}
+
+INLINE void run_rows(duspar_format format, const char* tile, size_t vectors,
+                     const operand_list* list, size_t count,
+                     const outputs* out) {
+  size_t k = 0;
+  memset(list->sums, 0, 2 * vectors * LANES * sizeof(float));
+  for (; k + ROWS <= count; k += ROWS) {
+    add_rows(format, ROWS, tile, vectors, list, k);
+  }
+  for (; k < count; ++k) add_rows(format, 1, tile, vectors, list, k);
+  for (size_t t = 0; t < vectors; ++t) {
+    const float* sums = list->sums + 2 * t * LANES;
+    finish(format == DUSPAR_FORMAT_INT8, vf_load(sums), vf_load(sums + LANES),
+           out, t * LANES);
   }
 }
 
@@ -318,21 +394,19 @@ INLINE size_t run_floats(duspar_format format, const duspar_shape* shape,
   parts p;
   find_parts(shape, &p);
   const operand_list list = find_list(shape, scratch);
+  const outputs out = find_outputs(packed, &p, state);
   const size_t count = list_operand(shape, a, false, 0.0f, &list);
-  const size_t item = duspar_weight_bytes(shape->weight_type);
   const size_t vectors = p.padded / LANES;
   const char* tile = (const char*)packed + p.tiles;
-  const float* scales = (const void*)((const char*)packed + p.scales);
+  if (p.far) {
+    run_rows(format, tile, vectors, &list, count, &out);
+    return count;
+  }
   for (size_t first = 0; first < vectors;) {
-    const int width = tile_width(vectors, first);
-    const size_t j = first * LANES;
-    const float* bias = (const float*)packed + j;
-    const float* to_gate = scales + j;
-    const float* to_candidate = to_gate + p.padded;
-#define CASE(WIDTH)                                                          \
-  case WIDTH:                                                                \
-    run_tile(format, WIDTH, tile, &list, count, bias, to_gate, to_candidate, \
-             state + j);                                                     \
+    const size_t width = tile_width(&p, first);
+#define CASE(WIDTH)                                                  \
+  case WIDTH:                                                        \
+    run_tile(format, WIDTH, tile, &list, count, &out, first* LANES); \
     break;
     switch (width) {
       CASE(1)
@@ -344,17 +418,13 @@ INLINE size_t run_floats(duspar_format format, const duspar_shape* shape,
 #endif
 #if MAX_TILE >= 6
       CASE(6)
-#endif
-#if MAX_TILE >= 7
       CASE(7)
-#endif
-#if MAX_TILE >= 8
       CASE(8)
 #endif
     }
 #undef CASE
-    tile += shape->inputs * (size_t)width * 2 * LANES * item;
-    first += (size_t)width;
+    tile += shape->inputs * width * 2 * LANES * item_bytes(format);
+    first += width;
   }
   return count;
 }
@@ -374,24 +444,31 @@ static size_t step_int8(const duspar_shape* shape, const void* packed,
   return run_floats(DUSPAR_FORMAT_INT8, shape, packed, a, state, scratch);
 }
 
-/* One tile with operands that are integers, four rows at a time. */
-INLINE void sum_integers(int bits, const char* tile, const operand_list* list,
-                         size_t count, vi* gate, vi* candidate) {
+/* Adds four rows of integers to the sums of QUAD outputs. */
+INLINE void add_integers(int bits, const char* tile, size_t row_bytes,
+                         const operand_list* list, size_t k, vi gate[4],
+                         vi candidate[4]) {
   const int8_t* rows = (const int8_t*)tile;
-  const uint32_t* index = list->index;
+  const vq q = vq_load(bits, list->integer + k);
+  const int8_t* r0 = rows + list->index[k] * row_bytes;
+  const int8_t* r1 = rows + list->index[k + 1] * row_bytes;
+  const int8_t* r2 = rows + list->index[k + 2] * row_bytes;
+  const int8_t* r3 = rows + list->index[k + 3] * row_bytes;
+  dot_rows(bits, gate, r0, r1, r2, r3, q);
+  dot_rows(bits, candidate, r0 + QUAD, r1 + QUAD, r2 + QUAD, r3 + QUAD, q);
+}
+
+/* One tile of integers. */
+INLINE void sum_integers(int bits, const char* tile, size_t row_bytes,
+                         const operand_list* list, size_t count, vi gate[4],
+                         vi candidate[4]) {
   UNROLL for (int t = 0; t < 4; ++t) gate[t] = candidate[t] = vi_zero();
   for (size_t k = 0; k < count; k += 4) {
-    const vq q = vq_load(bits, list->integer + k);
-    const int8_t* r0 = rows + (size_t)index[k] * 2 * QUAD;
-    const int8_t* r1 = rows + (size_t)index[k + 1] * 2 * QUAD;
-    const int8_t* r2 = rows + (size_t)index[k + 2] * 2 * QUAD;
-    const int8_t* r3 = rows + (size_t)index[k + 3] * 2 * QUAD;
-    UNROLL for (int r = 0; r < 4; ++r) {
-      const int8_t* next = rows + (size_t)index[k + 4 + r] * 2 * QUAD;
+    UNROLL for (size_t r = 0; r < 4; ++r) {
+      const char* next = tile + list->index[k + 8 + r] * row_bytes;
       UNROLL for (int b = 0; b < 2 * QUAD; b += LINE) prefetch(next + b);
     }
-    dot_rows(bits, gate, r0, r1, r2, r3, q);
-    dot_rows(bits, candidate, r0 + QUAD, r1 + QUAD, r2 + QUAD, r3 + QUAD, q);
+    add_integers(bits, tile, row_bytes, list, k, gate, candidate);
   }
 }
 
@@ -408,38 +485,54 @@ static bool to_bytes(const operand_list* list, size_t count) {
   return isnan(total);
 }
 
-static size_t step_integer(const duspar_shape* shape, const void* packed,
-                           const float* a, float* state, void* scratch) {
+/* Whole rows of integers, four at a time, with the sums in memory. */
+INLINE void add_integer_rows(int bits, const char* tile, size_t padded,
+                             const operand_list* list, size_t count) {
+  vi* sums = (void*)list->sums;
+  memset(sums, 0, 2 * padded * sizeof(int32_t));
+  for (size_t k = 0; k < count; k += 4) {
+    for (size_t j = 0; j < padded; j += QUAD) {
+      vi* gate = sums + 2 * j / LANES;
+      add_integers(bits, tile + 2 * j, 2 * padded, list, k, gate, gate + 4);
+    }
+  }
+}
+
+INLINE size_t run_integers(int bits, const duspar_shape* shape,
+                           const void* packed, const float* a, float* state,
+                           void* scratch) {
   parts p;
   find_parts(shape, &p);
   const operand_list list = find_list(shape, scratch);
+  const outputs out = find_outputs(packed, &p, state);
   const float inverse =
       *(const float*)(const void*)((const char*)packed + p.inverse);
   const size_t count = list_operand(shape, a, true, inverse, &list);
   const vf lost = vf_set(to_bytes(&list, count) ? NAN : 1.0f);
-  const float* scales = (const void*)((const char*)packed + p.scales);
   const char* tile = (const char*)packed + p.tiles;
+  vi here[8];
+  vi* sums = p.far ? (void*)list.sums : here;
+  if (p.far) add_integer_rows(bits, tile, p.padded, &list, count);
   for (size_t j = 0; j < shape->outputs; j += QUAD) {
-    vi gate[4], candidate[4];
-    if (shape->operand_bits == 7) {
-      sum_integers(7, tile, &list, count, gate, candidate);
-    } else {
-      sum_integers(8, tile, &list, count, gate, candidate);
-    }
-    UNROLL for (int t = 0; t < 4; ++t) {
-      const size_t at = j + (size_t)t * LANES;
-      if (at >= shape->outputs) continue;
-      const vf factor = vf_mul(vf_load(scales + at), lost);
-      const vf factor_c = vf_mul(vf_load(scales + p.padded + at), lost);
-      const vf to_gate = vf_add(vf_mul(vi_to_vf(gate[t]), factor),
-                                vf_load((const float*)packed + at));
-      const vf to_candidate = vf_mul(vi_to_vf(candidate[t]), factor_c);
-      vf_store(state + at,
-               move_state(to_gate, to_candidate, vf_load(state + at)));
+    if (!p.far)
+      sum_integers(bits, tile, 2 * QUAD, &list, count, sums, sums + 4);
+    UNROLL for (size_t t = 0; t < 4; ++t) {
+      if (j + t * LANES >= shape->outputs) continue;
+      finish(true, vf_mul(vi_to_vf(sums[t]), lost),
+             vf_mul(vi_to_vf(sums[t + 4]), lost), &out, j + t * LANES);
     }
     tile += shape->inputs * 2 * QUAD;
+    if (p.far) sums += 8;
   }
   return count;
+}
+
+static size_t step_integer(const duspar_shape* shape, const void* packed,
+                           const float* a, float* state, void* scratch) {
+  if (shape->operand_bits == 7) {
+    return run_integers(7, shape, packed, a, state, scratch);
+  }
+  return run_integers(8, shape, packed, a, state, scratch);
 }
 
 static bool usable(void) { return KERNEL_USABLE; }

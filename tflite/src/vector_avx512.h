@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { LANES = 16 };
-#define MAX_TILE 8
+#define MAX_TILE 4
 
 typedef __m512 vf;
 typedef __m512i vi;

@@ -51,8 +51,18 @@ static inline vf vf_bfloat16_high(const char* p) {
   return (vf)(words & 0xffff0000u);
 }
 
+/* Without shuffles of bytes, which not every processor has: each lane takes
+ * its byte where it stands in the word. The three low ones are made positive
+ * for that, and the highest has its sign in the right place. */
 static inline vf vf_int8(const int8_t* p) {
-  return (vf){(float)p[0], (float)p[1], (float)p[2], (float)p[3]};
+  const vu places = {0xffu, 0xff00u, 0xff0000u, 0xff000000u};
+  const vf scale = {1.0f, 0x1p-8f, 0x1p-16f, 0x1p-24f};
+  const vf middle = {128.0f, 128.0f, 128.0f, 0.0f};
+  uint32_t word = 0;
+  for (int i = 3; i >= 0; --i) word = word << 8 | (uint8_t)p[i];
+  word ^= 0x00808080u;
+  const vu each = (vu){word, word, word, word} & places;
+  return __builtin_convertvector((vi)each, vf) * scale - middle;
 }
 
 static inline vi vi_zero(void) { return (vi){0, 0, 0, 0}; }
@@ -70,24 +80,25 @@ static inline size_t compact(vf v, uint32_t first, uint32_t* index,
 }
 
 typedef struct vq {
-  int32_t each[4];
+  vf each[4];
 } vq;
 
 static inline vq vq_load(int bits, const uint8_t* four) {
   (void)bits;
-  return (vq){{four[0], four[1], four[2], four[3]}};
+  return (vq){
+      {vf_set(four[0]), vf_set(four[1]), vf_set(four[2]), vf_set(four[3])}};
 }
 
+/* Floats have room for four products. */
 static inline void dot_rows(int bits, vi sums[4], const int8_t* r0,
                             const int8_t* r1, const int8_t* r2,
                             const int8_t* r3, vq q) {
   (void)bits;
   for (int t = 0; t < 4; ++t) {
-    for (int lane = 0; lane < 4; ++lane) {
-      const int j = 4 * t + lane;
-      sums[t][lane] += q.each[0] * r0[j] + q.each[1] * r1[j] +
-                       q.each[2] * r2[j] + q.each[3] * r3[j];
-    }
+    const vf four =
+        (vf_int8(r0 + 4 * t) * q.each[0] + vf_int8(r1 + 4 * t) * q.each[1]) +
+        (vf_int8(r2 + 4 * t) * q.each[2] + vf_int8(r3 + 4 * t) * q.each[3]);
+    sums[t] += __builtin_convertvector(four, vi);
   }
 }
 

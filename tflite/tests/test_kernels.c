@@ -189,7 +189,7 @@ static void test_values(const cell* c, const char* kernel, double share) {
   free(state);
 }
 
-/* The sums of integers, read off the new state to the last bit. */
+/* The sums of integers, read off the new state. */
 static void test_sums(const cell* c, const char* kernel) {
   float* state = allocate((size_t)c->outputs, sizeof(float));
   run(c, kernel, state);
@@ -199,10 +199,13 @@ static void test_sums(const cell* c, const char* kernel) {
       const int8_t weight = ((int8_t*)c->candidate)[i * c->outputs + j];
       sum += to_integer(c, c->a[i]) * weight;
     }
-    const float meant = (float)sum * (0x1p-60f * 0x1p-6f);
-    CHECK(state[j] == meant, "%s, %d to %d, %d bits: sum %d is %g, not %lld",
-          kernel, c->inputs, c->outputs, c->bits, j, (double)state[j] * 0x1p66,
-          (long long)sum);
+    /* The division at the end may be off by a bit, which shows only in sums
+     * that fill a float. */
+    const double found = (double)state[j] * 0x1p66;
+    const double most = llabs(sum) < 1 << 21 ? 0.5 : 2e-7 * (double)llabs(sum);
+    CHECK(fabs(found - (double)sum) < most,
+          "%s, %d to %d, %d bits: sum %d is %g, not %lld", kernel, c->inputs,
+          c->outputs, c->bits, j, found, (long long)sum);
   }
   free(state);
 }
@@ -298,9 +301,10 @@ static void test_activations(const char* kernel) {
           round % 2 ? 1 - 1 / (1 + exp(-(double)((float*)c.gate)[j])) : tanh(b);
       const double error = fabs(state[j] - meant);
       if (!(error <= worst)) worst = error;
-      if (round % 2 == 0 && fabs(b) < 1e-8) { /* exactly, near zero */
-        CHECK(state[j] == (float)b, "%s: tanh(%g) = %g", kernel, b,
-              (double)state[j]);
+      if (round % 2 == 0 &&
+          fabs(b) < 1e-8) { /* to the last bit but one, near zero */
+        CHECK(fabs(state[j] - b) <= 1.2e-7 * fabs(b) + 0x1p-149,
+              "%s: tanh(%g) = %g", kernel, b, (double)state[j]);
       }
     }
   }
