@@ -51,6 +51,7 @@ class Operator:
         in_use: Whether an interpreter holds the operator.
         features: Width of the input, 0 before tensors are allocated.
         units: Width of the output, 0 before tensors are allocated.
+        bytes: Bytes of its weights in memory, as the kernel keeps them.
         invocations: How often it ran.
         steps: Time steps of all entries of the batches.
         operands: A tuple of `Operand`.
@@ -62,6 +63,7 @@ class Operator:
     in_use: bool
     features: int
     units: int
+    bytes: int
     invocations: int
     steps: int
     operands: tuple
@@ -125,6 +127,7 @@ def operators(handle):
                 in_use=bool(d.in_use),
                 features=d.features,
                 units=d.units,
+                bytes=d.bytes,
                 invocations=d.invocations,
                 steps=d.steps,
                 operands=operands,

@@ -4,15 +4,17 @@ import ctypes
 from ctypes import POINTER
 from ctypes import c_char
 from ctypes import c_char_p
+from ctypes import c_float
 from ctypes import c_int32
 from ctypes import c_int64
 from ctypes import c_size_t
 from ctypes import c_uint64
 from ctypes import c_void_p
 
-INTERFACE = 1
+INTERFACE = 2
 KINDS = {"spar": 0, "duspar": 1}
 WEIGHT_TYPES = {"float32": 0, "bfloat16": 1, "int8": 2}
+OPERAND_BITS = {"float32": 0, "uint7": 7, "uint8": 8}
 
 
 class Cell(ctypes.Structure):
@@ -24,6 +26,7 @@ class Cell(ctypes.Structure):
         ("gate_bias", c_void_p),
         ("gate_scale", c_void_p),
         ("candidate_scale", c_void_p),
+        ("operand_scale", c_float),
     ]
 
 
@@ -35,6 +38,7 @@ class Parameters(ctypes.Structure):
         ("weight_type", c_int32),
         ("features", c_int32),
         ("units", c_int32),
+        ("operand_bits", c_int32),
         ("feedforward", Cell),
         ("feedback", Cell),
         ("feedforward_bias", c_void_p),
@@ -75,6 +79,7 @@ class OperatorDescription(ctypes.Structure):
         ("operand_count", c_int32),
         ("features", c_int64),
         ("units", c_int64),
+        ("bytes", c_int64),
         ("invocations", c_uint64),
         ("steps", c_uint64),
         ("operands", OperandDescription * 2),
@@ -93,6 +98,7 @@ FUNCTIONS = [
     ("duspar_layer_create", c_void_p, [POINTER(Parameters), c_char_p]),
     ("duspar_layer_destroy", None, [c_void_p]),
     ("duspar_layer_kernel", c_char_p, [c_void_p]),
+    ("duspar_layer_bytes", c_size_t, [c_void_p]),
     (
         "duspar_layer_run",
         c_int32,

@@ -28,11 +28,16 @@ class Layer:
             `candidate_kernel` and `gate_bias`. `"duspar"` has them with the
             prefixes `feedforward/` and `feedback/`, and `feedforward_bias` and
             `feedback_bias`. With `int8`, `gate_scale` and `candidate_scale` of
-            each cell, one for each output channel.
+            each cell, one for each output channel; and `operand_scale` of each
+            cell, a number above 0, unless `operands` is `"float32"`.
         weight_type: Type of the kernels: `"float32"`, `"bfloat16"` (the upper
             16 bits of each number, as `int16`) or `"int8"`.
         kernel: Name of the kernel to use, one of `kernels()`. Defaults to the
             fastest.
+        operands: What is multiplied with the weights: the rectified numbers
+            (`"float32"`, the default), or, with weights of `"int8"`, the
+            nearest multiples of `operand_scale` as `"uint7"` or `"uint8"`,
+            whose sums are exact.
 
     Example:
 
@@ -47,11 +52,26 @@ class Layer:
     ((1, 4, 2), 4, 12)
     """
 
-    def __init__(self, kind, weights, weight_type="float32", kernel=None):
+    def __init__(
+        self,
+        kind,
+        weights,
+        weight_type="float32",
+        kernel=None,
+        operands="float32",
+    ):
         self._pointer = None
         checks.choice("kind", kind, interface.KINDS)
         checks.choice("weight_type", weight_type, interface.WEIGHT_TYPES)
+        checks.choice("operands", operands, interface.OPERAND_BITS)
+        if operands != "float32" and weight_type != "int8":
+            raise checks.bad_value(
+                "operands",
+                f"'float32', as `weight_type` is {weight_type!r}",
+                operands,
+            )
         self.kind, self.weight_type = kind, weight_type
+        self.operands = operands
         self._library = load()
         self._keep = []  # arrays, until the library has copied them
         prefix = "feedforward/" if kind == "duspar" else ""
@@ -68,6 +88,7 @@ class Layer:
             weight_type=interface.WEIGHT_TYPES[weight_type],
             features=self.features,
             units=self.units,
+            operand_bits=interface.OPERAND_BITS[operands],
             feedforward=self._cell(weights, prefix, self.features, self.units),
         )
         if kind == "duspar":
@@ -115,6 +136,14 @@ class Layer:
             kernel = name.endswith("kernel")
             dtype = _DTYPES[self.weight_type] if kernel else "float32"
             pointers[name] = self._copy(weights, prefix + name, dtype, shape)
+        if self.operands != "float32":
+            name = f"{prefix}operand_scale"
+            scale = weights.get(name)
+            if np.ndim(scale) != 0 or not 0 < float(scale or 0) < np.inf:
+                raise checks.bad_value(
+                    f"weights[{name!r}]", "a finite number above 0", scale
+                )
+            pointers["operand_scale"] = float(scale)
         return interface.Cell(**pointers)
 
     def __del__(self):
@@ -126,6 +155,11 @@ class Layer:
     def kernel(self):
         """Name of the kernel that runs the layer."""
         return self._library.duspar_layer_kernel(self._pointer).decode()
+
+    @property
+    def bytes(self):
+        """Bytes of the weights in memory, as the kernel keeps them."""
+        return self._library.duspar_layer_bytes(self._pointer)
 
     def __call__(self, x, states=None):
         """Runs the layer over sequences.

@@ -120,11 +120,23 @@ SCALES = {
 }
 
 
-def add_layer(graph, op, weights, x, states, shapes, weight_type, name):
+def add_layer(
+    graph,
+    op,
+    weights,
+    x,
+    states,
+    shapes,
+    weight_type,
+    name,
+    operands=None,
+):
     """Adds one layer to a graph; returns its output tensors."""
     names = list(WEIGHTS[op])
     if weight_type == "int8":
         names += SCALES[op]
+    if operands is not None:
+        names.append("operand_scales")
     inputs = [x, *states, *(graph.constant(weights[n]) for n in names)]
     outputs = [graph.tensor(shape) for shape in shapes]
     units = shapes[0][-1]
@@ -132,13 +144,22 @@ def add_layer(graph, op, weights, x, states, shapes, weight_type, name):
         op,
         inputs,
         outputs,
-        options(units=units, weights=weight_type, layer=name),
+        options(
+            units=units, weights=weight_type, layer=name, operands=operands
+        ),
     )
     return outputs
 
 
 def one_layer(
-    op, weights, features, units, batch=1, steps=4, weight_type="float32"
+    op,
+    weights,
+    features,
+    units,
+    batch=1,
+    steps=4,
+    weight_type="float32",
+    operands=None,
 ):
     """A model of one layer, states in and out."""
     graph = Graph()
@@ -147,7 +168,15 @@ def one_layer(
     states = [graph.input((batch, w), signature=[-1, w]) for w in widths]
     shapes = [(batch, steps, units), *((batch, w) for w in widths)]
     outputs = add_layer(
-        graph, op, weights, x, states, shapes, weight_type, "recurrent"
+        graph,
+        op,
+        weights,
+        x,
+        states,
+        shapes,
+        weight_type,
+        "recurrent",
+        operands,
     )
     return graph.bytes(outputs)
 

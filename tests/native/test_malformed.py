@@ -25,6 +25,7 @@ def build(
     count=None,
     raw_options=None,
     op="DuSpaR",
+    operands=None,
 ):
     """A correct model of one layer with one thing changed."""
     stored, _ = common.make_weights("duspar", N, M, weight_type)
@@ -37,6 +38,9 @@ def build(
     names = list(models.WEIGHTS["DuSpaR"])
     if weight_type == "int8":
         names += models.SCALES["DuSpaR"]
+    if operands is not None:
+        stored.setdefault("operand_scales", np.ones(2, "float32"))
+        names.append("operand_scales")
     for name in names:
         if name == variable:
             inputs.append(graph.input(stored[name].shape))
@@ -50,7 +54,8 @@ def build(
     if count is not None:
         inputs = inputs[:count]
     if raw_options is None:
-        changes = {"units": M, "weights": weight_type, **(options or {})}
+        changes = {"units": M, "weights": weight_type, "operands": operands}
+        changes.update(options or {})
         raw_options = models.options(**changes)
     graph.custom(op, inputs, outputs, raw_options)
     return graph.bytes(outputs)
@@ -115,6 +120,50 @@ CASES = {
         {"options": {"weights": "int8"}},
         "must have 15 inputs and 3 outputs, not 11",
     ),
+    "unknown operands": (
+        {"weight_type": "int8", "options": {"operands": "int8"}},
+        "`operands` must be one of 'float32', 'uint7', 'uint8'",
+    ),
+    "integers times floats": (
+        {"options": {"operands": "uint8"}},
+        "`operands` can be 'uint8' only if `weights` is 'int8'",
+    ),
+    "no scales of operands": (
+        {"weight_type": "int8", "options": {"operands": "uint7"}},
+        "must have 16 inputs and 3 outputs, not 15",
+    ),
+    "scales of operands for floats": (
+        {
+            "weight_type": "int8",
+            "operands": "uint8",
+            "options": {"operands": "float32"},
+        },
+        "must have 15 inputs and 3 outputs, not 16",
+    ),
+    "scales of operands of another size": (
+        {
+            "weight_type": "int8",
+            "operands": "uint8",
+            "weights": {"operand_scales": np.ones(1, "float32")},
+        },
+        r"`operand_scales` must have the shape \(2\), not \(1\)",
+    ),
+    "scale of an operand of 0": (
+        {
+            "weight_type": "int8",
+            "operands": "uint8",
+            "weights": {"operand_scales": np.array([1, 0], "float32")},
+        },
+        "`feedback.operand_scale` must be a finite number above 0, not 0",
+    ),
+    "scales of operands that are no constant": (
+        {
+            "weight_type": "int8",
+            "operands": "uint8",
+            "variable": "operand_scales",
+        },
+        "`operand_scales` must be a constant",
+    ),
     # These two LiteRT does not even give to a delegate.
     "output that is a constant": ({"swap_output": 9}, "unresolved custom op"),
     "output that is an input": ({"swap_output": 1}, "unresolved custom op"),
@@ -158,8 +207,14 @@ def test_is_refused(name, runner):
 
 def test_the_correct_model_runs(runner):
     """The case above all others: nothing but the change was wrong."""
-    for weight_type in ("float32", "bfloat16", "int8"):
-        run = runner(build(weight_type=weight_type))
+    for weight_type, operands in (
+        ("float32", None),
+        ("bfloat16", None),
+        ("int8", None),
+        ("int8", "uint7"),
+        ("int8", "uint8"),
+    ):
+        run = runner(build(weight_type=weight_type, operands=operands))
         run.interpreter.allocate_tensors()
         run.interpreter.invoke()
 

@@ -30,9 +30,13 @@ static int next_dimension(reader* r) {
 }
 
 static host_model next_model(reader* r) {
+  static const int operand_bits[] = {0, 7, 8};
+  const unsigned kind = next(r) % 2, types = next(r);
   return (host_model){
-      .kind = (duspar_kind)(next(r) % 2),
-      .weight_type = (duspar_weight_type)(next(r) % 3),
+      .kind = (duspar_kind)kind,
+      .weight_type = (duspar_weight_type)(types % 3),
+      .operand_bits =
+          types % 3 == DUSPAR_INT8 ? operand_bits[types / 3 % 3] : 0,
       .batch = 1 + (int)(next(r) % 3),
       .steps = (int)(next(r) % 4),
       .features = 1 + (int)(next(r) % 9),

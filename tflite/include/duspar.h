@@ -1,6 +1,6 @@
 /* DuSpaR and SpaR in C: a TFLite delegate, its counters, and direct calls.
  *
- * The library needs libc and libm alone. It has four faces:
+ * The library needs libc, libm and threads alone. It has four faces:
  *
  *  - A delegate for TFLite (LiteRT), loaded by path. It runs the custom
  *    operators `DuSpaR` and `SpaR` of a model and counts, for each of them,
@@ -55,7 +55,7 @@ extern "C" {
 #define DUSPAR_VERSION "0.1.0"
 
 /* Version of this interface. It grows when a structure or function changes. */
-#define DUSPAR_INTERFACE 1
+#define DUSPAR_INTERFACE 2
 
 typedef enum duspar_status {
   DUSPAR_OK = 0,
@@ -103,13 +103,23 @@ typedef enum duspar_weight_type {
 } duspar_weight_type;
 
 /* The weights of one sparsifying cell with `inputs` and `outputs`. Kernels
- * have the shape (inputs, outputs), a row for each input. */
+ * have the shape (inputs, outputs), a row for each input.
+ *
+ * With int8 weights the operand a can be rounded to integers, too, of
+ * `operand_bits` bits. All in float32, rint to nearest, ties to even:
+ *
+ *   q_i = min(rint(a_i * (1 / operand_scale)), 2^bits - 1), 0 unless a_i > 0
+ *   S_j = sum of q_i * weight_ij, exact, as an int32
+ *
+ * and (a @ kernel)_j is S_j * (operand_scale * scale_j). What counts as zero,
+ * and is skipped, is q_i. NaN makes all sums of its step NaN. */
 typedef struct duspar_cell {
   const void* gate_kernel;
   const void* candidate_kernel;
   const float* gate_bias;       /* (outputs) */
   const float* gate_scale;      /* (outputs), for DUSPAR_INT8, else NULL */
   const float* candidate_scale; /* (outputs), for DUSPAR_INT8, else NULL */
+  float operand_scale;          /* above 0; for operands with bits, else 0 */
 } duspar_cell;
 
 /* Everything that makes a layer. SpaR leaves `feedback` and the two last
@@ -119,6 +129,7 @@ typedef struct duspar_parameters {
   int32_t weight_type;           /* duspar_weight_type */
   int32_t features;              /* N, at least 1 */
   int32_t units;                 /* M, at least 1 */
+  int32_t operand_bits;          /* 0: float32; 7 or 8, with DUSPAR_INT8 */
   duspar_cell feedforward;       /* N inputs, M outputs */
   duspar_cell feedback;          /* M inputs, N outputs */
   const float* feedforward_bias; /* (M) */
@@ -149,6 +160,9 @@ DUSPAR_API void duspar_layer_destroy(duspar_layer* layer);
 
 /* Returns the name of the kernel that runs `layer`. */
 DUSPAR_API const char* duspar_layer_kernel(const duspar_layer* layer);
+
+/* Returns the bytes that the weights of `layer` take in memory. */
+DUSPAR_API size_t duspar_layer_bytes(const duspar_layer* layer);
 
 /* Runs a layer over `steps` steps of `batch` sequences.
  *
@@ -211,6 +225,7 @@ typedef struct duspar_operator {
   int32_t operand_count; /* 2 for DuSpaR, 1 for SpaR */
   int64_t features;      /* N; 0 before tensors are allocated */
   int64_t units;         /* M; 0 before tensors are allocated */
+  int64_t bytes;         /* of its weights, as the kernel keeps them */
   uint64_t invocations;
   uint64_t steps; /* of all entries of the batches */
   duspar_operand operands[2];

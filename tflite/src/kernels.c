@@ -38,6 +38,11 @@ const duspar_kernel* duspar_kernel_find(const char* name) {
   return NULL;
 }
 
+duspar_format duspar_shape_format(const duspar_shape* shape) {
+  return shape->operand_bits != 0 ? DUSPAR_FORMAT_INTEGER
+                                  : (duspar_format)shape->weight_type;
+}
+
 size_t duspar_weight_bytes(duspar_weight_type type) {
   return type == DUSPAR_FLOAT32 ? 4 : type == DUSPAR_BFLOAT16 ? 2 : 1;
 }

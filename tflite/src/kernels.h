@@ -13,18 +13,27 @@
 
 #include "duspar.h"
 
-enum { DUSPAR_WEIGHT_TYPES = 3 };
+/* What a step multiplies: operands are float32, but integers in the last. */
+typedef enum duspar_format {
+  DUSPAR_FORMAT_FLOAT32 = DUSPAR_FLOAT32,
+  DUSPAR_FORMAT_BFLOAT16 = DUSPAR_BFLOAT16,
+  DUSPAR_FORMAT_INT8 = DUSPAR_INT8,
+  DUSPAR_FORMAT_INTEGER, /* int8 times uint7 or uint8 */
+  DUSPAR_FORMATS,
+} duspar_format;
 
-/* The size of a cell. */
+/* The size of a cell, and what it is made of. */
 typedef struct duspar_shape {
   size_t inputs;
   size_t outputs;
   duspar_weight_type weight_type;
+  int operand_bits; /* 0, 7 or 8 */
 } duspar_shape;
 
 /* Makes one step: state = S(a, state). `a` is not rectified yet. `packed` and
  * `scratch` lie on borders of cache lines. Returns how many entries of
- * relu(a) are not zero. */
+ * relu(a) are not zero, after they were rounded to integers if they are. NaN
+ * is counted. */
 typedef size_t duspar_step(const duspar_shape* shape, const void* packed,
                            const float* a, float* state, void* scratch);
 
@@ -39,8 +48,7 @@ typedef struct duspar_kernel {
   /* Copies weights to `packed`. They may lie at any address. */
   void (*pack)(const duspar_shape* shape, const duspar_cell* cell,
                void* packed);
-  /* One function for each duspar_weight_type. */
-  duspar_step* step[DUSPAR_WEIGHT_TYPES];
+  duspar_step* step[DUSPAR_FORMATS];
 } duspar_kernel;
 
 extern const duspar_kernel duspar_kernel_reference;
@@ -48,6 +56,9 @@ extern const duspar_kernel duspar_kernel_reference;
 /* Returns the kernel of that name, or the fastest usable one for NULL. Sets
  * the error and returns NULL if there is none. */
 const duspar_kernel* duspar_kernel_find(const char* name);
+
+/* Returns what a step of that shape multiplies. */
+duspar_format duspar_shape_format(const duspar_shape* shape);
 
 /* Returns the bytes of one weight. */
 size_t duspar_weight_bytes(duspar_weight_type type);

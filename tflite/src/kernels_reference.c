@@ -1,8 +1,9 @@
 /* The plain kernel: what every other kernel must agree with.
  *
  * Packed weights are the gate's bias, then (for int8) the scales of gate and
- * candidate, then a row for each input: its weights to the gate followed by
- * those to the candidate. So an input that is zero skips one contiguous row.
+ * candidate, then the inverse of the operand's scale, if it has one, then a
+ * row for each input: its weights to the gate followed by those to the
+ * candidate. So an input that is zero skips one contiguous row.
  */
 #include <math.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@
 typedef struct parts {
   size_t bias;
   size_t scales;
+  size_t inverse;
   size_t rows;
   size_t bytes;
 } parts;
@@ -32,6 +34,10 @@ static bool find_parts(const duspar_shape* shape, parts* p) {
   if (!duspar_add_lines(shape->outputs, sizeof(float), &end)) return false;
   p->scales = end;
   if (!duspar_add_lines(scaled ? width : 0, sizeof(float), &end)) return false;
+  p->inverse = end;
+  if (!duspar_add_lines(shape->operand_bits != 0, sizeof(float), &end)) {
+    return false;
+  }
   p->rows = end;
   if (!duspar_add_lines(weights, weight, &end)) return false;
   p->bytes = end;
@@ -49,7 +55,10 @@ static bool packed_bytes(const duspar_shape* shape, size_t* bytes) {
 
 static bool scratch_bytes(const duspar_shape* shape, size_t* bytes) {
   *bytes = 0;
-  return duspar_add_lines(shape->outputs, 2 * sizeof(float), bytes);
+  const bool integers = shape->operand_bits != 0; /* and floats of them */
+  return duspar_add_lines(shape->outputs, 2 * sizeof(float), bytes) &&
+         duspar_add_lines(integers ? shape->outputs : 0, 2 * sizeof(int32_t),
+                          bytes);
 }
 
 static void pack(const duspar_shape* shape, const duspar_cell* cell,
@@ -63,6 +72,13 @@ static void pack(const duspar_shape* shape, const duspar_cell* cell,
   if (shape->weight_type == DUSPAR_INT8) {
     memcpy(to + p.scales, cell->gate_scale, vector);
     memcpy(to + p.scales + vector, cell->candidate_scale, vector);
+  }
+  if (shape->operand_bits != 0) {
+    float* scales = (void*)(to + p.scales);
+    for (size_t j = 0; j < 2 * shape->outputs; ++j) {
+      scales[j] = cell->operand_scale * scales[j];
+    }
+    *(float*)(void*)(to + p.inverse) = 1.0f / cell->operand_scale;
   }
   for (size_t i = 0; i < shape->inputs; ++i) {
     char* pair = to + p.rows + 2 * i * row;
@@ -119,6 +135,40 @@ DEFINE_STEP(step_float32, float, )
 DEFINE_STEP(step_bfloat16, uint16_t, from_bfloat16)
 DEFINE_STEP(step_int8, int8_t, (float))
 
+/* The step with operands that are integers. NaN cannot be one: it is put in
+ * the place of every sum. */
+static size_t step_integer(const duspar_shape* shape, const void* packed,
+                           const float* a, float* state, void* scratch) {
+  parts p = {0};
+  find_parts(shape, &p);
+  const size_t width = 2 * shape->outputs;
+  const int8_t* rows = (const void*)((const char*)packed + p.rows);
+  const float* scales = (const void*)((const char*)packed + p.scales);
+  const float inverse =
+      *(const float*)(const void*)((const char*)packed + p.inverse);
+  const float most = (float)((1 << shape->operand_bits) - 1);
+  float* scaled = scratch;
+  int32_t* sums = (void*)(scaled + width);
+  size_t nonzeros = 0;
+  bool lost = false;
+  memset(sums, 0, width * sizeof(int32_t));
+  for (size_t i = 0; i < shape->inputs; ++i) {
+    if (a[i] <= 0.0f) continue;
+    const float rounded = fminf(rintf(a[i] * inverse), most);
+    const int32_t q = isnan(a[i]) ? 0 : (int32_t)rounded;
+    const int8_t* row = rows + i * width;
+    lost = lost || isnan(a[i]);
+    nonzeros += q != 0 || isnan(a[i]);
+    for (size_t j = 0; j < width; ++j) sums[j] += q * row[j];
+  }
+  for (size_t j = 0; j < width; ++j) {
+    const float sum = lost ? NAN : (float)sums[j];
+    scaled[j] = sum * scales[j];
+  }
+  blend(shape->outputs, scaled, packed, state);
+  return nonzeros;
+}
+
 const duspar_kernel duspar_kernel_reference = {
     .name = "reference",
     .usable = usable,
@@ -127,8 +177,9 @@ const duspar_kernel duspar_kernel_reference = {
     .pack = pack,
     .step =
         {
-            [DUSPAR_FLOAT32] = step_float32,
-            [DUSPAR_BFLOAT16] = step_bfloat16,
-            [DUSPAR_INT8] = step_int8,
+            [DUSPAR_FORMAT_FLOAT32] = step_float32,
+            [DUSPAR_FORMAT_BFLOAT16] = step_bfloat16,
+            [DUSPAR_FORMAT_INT8] = step_int8,
+            [DUSPAR_FORMAT_INTEGER] = step_integer,
         },
 };

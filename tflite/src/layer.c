@@ -1,6 +1,7 @@
 #include "layer.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,29 @@ struct duspar_layer {
   const float* feedback_bias;
   scratch_plan scratch;
   void* memory; /* behind the four pointers */
+  size_t bytes; /* of it */
 };
+
+/* Checks what comes with operands that are integers. */
+static duspar_status check_operand(const duspar_cell* cell, int bits,
+                                   int inputs, const char* cell_name,
+                                   const char* inputs_name) {
+  /* The largest sum: all operands and all weights, -128, as large as can be. */
+  const int most = (int)(INT32_MAX / (128 * ((1ll << bits) - 1)));
+  if (!(cell->operand_scale > 0 && isfinite(cell->operand_scale))) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s.operand_scale` must be a finite number above 0, "
+                       "not %g.",
+                       cell_name, (double)cell->operand_scale);
+  }
+  if (inputs > most) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must be at most %d with operands of %d bits, or "
+                       "sums could overflow, not %d.",
+                       inputs_name, most, bits, inputs);
+  }
+  return DUSPAR_OK;
+}
 
 static duspar_status check_cell(const duspar_cell* cell, bool scaled,
                                 const char* name) {
@@ -53,7 +76,7 @@ static duspar_status check_parameters(const duspar_parameters* p) {
     return duspar_fail(DUSPAR_INVALID, "`kind` must be 0 or 1, not %d.",
                        (int)p->kind);
   }
-  if (p->weight_type < 0 || p->weight_type >= DUSPAR_WEIGHT_TYPES) {
+  if (p->weight_type < 0 || p->weight_type > DUSPAR_INT8) {
     return duspar_fail(DUSPAR_INVALID,
                        "`weight_type` must be 0, 1 or 2, "
                        "not %d.",
@@ -66,14 +89,27 @@ static duspar_status check_parameters(const duspar_parameters* p) {
                        (int)p->features, (int)p->units);
   }
   const bool scaled = p->weight_type == DUSPAR_INT8;
+  const int bits = p->operand_bits;
+  if (bits != 0 && ((bits != 7 && bits != 8) || !scaled)) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`operand_bits` must be 0, or 7 or 8 with int8 weights, "
+                       "not %d.",
+                       bits);
+  }
   duspar_status status = check_cell(&p->feedforward, scaled, "feedforward");
+  if (status == DUSPAR_OK && bits != 0) {
+    status = check_operand(&p->feedforward, bits, p->features, "feedforward",
+                           "features");
+  }
   if (status != DUSPAR_OK || p->kind == DUSPAR_KIND_SPAR) return status;
   if (p->feedforward_bias == NULL || p->feedback_bias == NULL) {
     return duspar_fail(DUSPAR_INVALID,
                        "`feedforward_bias` and `feedback_bias` of DuSpaR must "
                        "not be NULL.");
   }
-  return check_cell(&p->feedback, scaled, "feedback");
+  status = check_cell(&p->feedback, scaled, "feedback");
+  if (status != DUSPAR_OK || bits == 0) return status;
+  return check_operand(&p->feedback, bits, p->units, "feedback", "units");
 }
 
 static bool plan_scratch(duspar_layer* layer, const duspar_shape* largest) {
@@ -119,6 +155,7 @@ static duspar_status pack_weights(duspar_layer* layer,
   char* memory = duspar_allocate(total);
   if (memory == NULL) return duspar_fail_memory(total);
   layer->memory = memory;
+  layer->bytes = total;
   layer->kernel->pack(&layer->feedforward, &p->feedforward, memory);
   layer->feedforward_packed = memory;
   if (dual) {
@@ -145,9 +182,10 @@ duspar_layer* duspar_layer_create(const duspar_parameters* p,
   const duspar_weight_type type = (duspar_weight_type)p->weight_type;
   layer->kernel = found;
   layer->kind = (duspar_kind)p->kind;
-  layer->feedforward =
-      (duspar_shape){(size_t)p->features, (size_t)p->units, type};
-  layer->feedback = (duspar_shape){(size_t)p->units, (size_t)p->features, type};
+  layer->feedforward = (duspar_shape){(size_t)p->features, (size_t)p->units,
+                                      type, p->operand_bits};
+  layer->feedback = (duspar_shape){(size_t)p->units, (size_t)p->features, type,
+                                   p->operand_bits};
   const bool back_is_wider =
       layer->kind == DUSPAR_KIND_DUSPAR && p->features > p->units;
   if (!plan_scratch(layer,
@@ -173,6 +211,8 @@ const char* duspar_layer_kernel(const duspar_layer* layer) {
   return layer->kernel->name;
 }
 
+size_t duspar_layer_bytes(const duspar_layer* layer) { return layer->bytes; }
+
 size_t duspar_layer_scratch(const duspar_layer* layer) {
   return layer->scratch.bytes;
 }
@@ -184,7 +224,8 @@ static void run_sequence(const duspar_layer* layer, size_t steps,
   const size_t features = layer->feedforward.inputs;
   const size_t units = layer->feedforward.outputs;
   const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
-  duspar_step* step = layer->kernel->step[layer->feedforward.weight_type];
+  duspar_step* step =
+      layer->kernel->step[duspar_shape_format(&layer->feedforward)];
   float* e = (void*)(scratch + layer->scratch.operand);
   float* unseen = (void*)(scratch + layer->scratch.output);
   void* room = scratch + layer->scratch.kernel;

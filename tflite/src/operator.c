@@ -44,8 +44,7 @@ static duspar_status read_node(operator_data* op, tfl_context* context,
   const duspar_status status = duspar_options_parse(
       node->custom_initial_data, size > 0 ? (size_t)size : 0, &op->options);
   if (status != DUSPAR_OK) return status;
-  return duspar_signature_bind(op->kind, op->options.weight_type, node,
-                               &op->tensors);
+  return duspar_signature_bind(op->kind, &op->options, node, &op->tensors);
 }
 
 /* A failure is kept for `prepare`, which can tell it: `init` could only
@@ -140,7 +139,8 @@ static duspar_status make_layer(operator_data* op, tfl_context* context) {
     return duspar_fail_memory(0);
   }
   duspar_record_describe(op->record, op->sizes.features, op->sizes.units,
-                         duspar_layer_kernel(op->layer));
+                         duspar_layer_kernel(op->layer),
+                         duspar_layer_bytes(op->layer));
   return DUSPAR_OK;
 }
 

@@ -18,24 +18,58 @@ static duspar_status read_integer(flex_buffer buffer, flex_value map,
   return DUSPAR_OK;
 }
 
-static duspar_status read_weight_type(flex_buffer buffer, flex_value map,
-                                      duspar_weight_type* type) {
-  static const char* const names[] = {"float32", "bfloat16", "int8"};
+/* Finds which of three names the option is; -1 if it is none of them. */
+static int read_choice(flex_buffer buffer, flex_value map, const char* key,
+                       const char* const names[3]) {
   flex_value value;
   const char* text;
   size_t length;
-  if (flex_find(buffer, map, "weights", &value) == FLEX_FOUND &&
+  if (flex_find(buffer, map, key, &value) == FLEX_FOUND &&
       flex_text(buffer, value, &text, &length)) {
     for (int i = 0; i < 3; ++i) {
       if (length == strlen(names[i]) && memcmp(text, names[i], length) == 0) {
-        *type = (duspar_weight_type)i;
-        return DUSPAR_OK;
+        return i;
       }
     }
   }
+  return -1;
+}
+
+static duspar_status fail_choice(const char* key, const char* const names[3]) {
   return duspar_fail(DUSPAR_INVALID,
-                     "the option `weights` must be one of 'float32', "
-                     "'bfloat16', 'int8'");
+                     "the option `%s` must be one of '%s', '%s', '%s'", key,
+                     names[0], names[1], names[2]);
+}
+
+static duspar_status read_weight_type(flex_buffer buffer, flex_value map,
+                                      duspar_weight_type* type) {
+  static const char* const names[] = {"float32", "bfloat16", "int8"};
+  const int choice = read_choice(buffer, map, "weights", names);
+  if (choice < 0) return fail_choice("weights", names);
+  *type = (duspar_weight_type)choice;
+  return DUSPAR_OK;
+}
+
+/* Models made before operands could be integers do not have this option. */
+static duspar_status read_operand_bits(flex_buffer buffer, flex_value map,
+                                       duspar_weight_type type, int32_t* bits) {
+  static const char* const names[] = {"float32", "uint7", "uint8"};
+  static const int32_t found[] = {0, 7, 8};
+  flex_value value;
+  *bits = 0;
+  if (flex_find(buffer, map, "operands", &value) == FLEX_ABSENT) {
+    return DUSPAR_OK;
+  }
+  const int choice = read_choice(buffer, map, "operands", names);
+  if (choice < 0) return fail_choice("operands", names);
+  if (choice > 0 && type != DUSPAR_INT8) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "the option `operands` can be '%s' only if `weights` is "
+                       "'int8'",
+                       names[choice]);
+  }
+  *bits = found[choice];
+  return DUSPAR_OK;
 }
 
 static duspar_status read_layer(flex_buffer buffer, flex_value map, char* layer,
@@ -87,6 +121,9 @@ duspar_status duspar_options_parse(const void* bytes, size_t size,
                        (long long)options->units);
   }
   status = read_weight_type(buffer, map, &options->weight_type);
+  if (status != DUSPAR_OK) return status;
+  status = read_operand_bits(buffer, map, options->weight_type,
+                             &options->operand_bits);
   if (status != DUSPAR_OK) return status;
   return read_layer(buffer, map, options->layer, sizeof options->layer);
 }

@@ -10,6 +10,7 @@
 typedef struct duspar_options {
   int64_t units;
   duspar_weight_type weight_type;
+  int32_t operand_bits; /* 0 for float32 */
   char layer[256];
 } duspar_options;
 

@@ -74,7 +74,7 @@ void duspar_record_close(duspar_record* record) {
 }
 
 void duspar_record_describe(duspar_record* record, size_t features,
-                            size_t units, const char* kernel) {
+                            size_t units, const char* kernel, size_t bytes) {
   duspar_lock_acquire(&record->counters.lock);
   if (record->features != features || record->units != units) {
     record->counters.counts = (duspar_counts){0};
@@ -82,6 +82,7 @@ void duspar_record_describe(duspar_record* record, size_t features,
   record->features = features;
   record->units = units;
   record->kernel = kernel;
+  record->bytes = bytes;
   duspar_lock_release(&record->counters.lock);
 }
 
@@ -114,6 +115,7 @@ void duspar_record_read(duspar_record* record, duspar_operator* d) {
   const duspar_counts counts = record->counters.counts;
   const size_t features = record->features, units = record->units;
   d->kernel = record->kernel;
+  d->bytes = (int64_t)record->bytes;
   d->in_use = record->in_use;
   duspar_lock_release(&record->counters.lock);
   d->features = (int64_t)features;

@@ -10,7 +10,7 @@
 
 typedef enum role { VALUE, BIAS, KERNEL, SCALE } role;
 
-/* One input. Its shape is a word of the letters B, T, N and M. */
+/* One input. Its shape is a word of the letters B, T, N and M, and digits. */
 typedef struct slot {
   const char* name;
   role role;
@@ -33,6 +33,7 @@ static const slot duspar_slots[] = {
     {"feedforward.candidate_kernel's scale", SCALE, "M"},
     {"feedback.gate_kernel's scale", SCALE, "N"},
     {"feedback.candidate_kernel's scale", SCALE, "N"},
+    {"operand_scales", SCALE, "2"},
 };
 
 static const slot spar_slots[] = {
@@ -43,22 +44,25 @@ static const slot spar_slots[] = {
     {"gate_bias", BIAS, "M"},
     {"gate_kernel's scale", SCALE, "M"},
     {"candidate_kernel's scale", SCALE, "M"},
+    {"operand_scales", SCALE, "1"},
 };
 
 static const slot* slots_of(duspar_kind kind) {
   return kind == DUSPAR_KIND_DUSPAR ? duspar_slots : spar_slots;
 }
 
-static int input_count(duspar_kind kind, duspar_weight_type type) {
+static int input_count(duspar_kind kind, const duspar_options* options) {
   const int scales = kind == DUSPAR_KIND_DUSPAR ? 4 : 2;
   const int plain = kind == DUSPAR_KIND_DUSPAR ? 11 : 5;
-  return type == DUSPAR_INT8 ? plain + scales : plain;
+  if (options->weight_type != DUSPAR_INT8) return plain;
+  return plain + scales + (options->operand_bits != 0);
 }
 
-duspar_status duspar_signature_bind(duspar_kind kind, duspar_weight_type type,
+duspar_status duspar_signature_bind(duspar_kind kind,
+                                    const duspar_options* options,
                                     const tfl_node* node,
                                     duspar_tensors* tensors) {
-  const int inputs = input_count(kind, type);
+  const int inputs = input_count(kind, options);
   const int outputs = kind == DUSPAR_KIND_DUSPAR ? 3 : 2;
   const int found_inputs = node->inputs ? node->inputs->size : 0;
   const int found_outputs = node->outputs ? node->outputs->size : 0;
@@ -101,8 +105,10 @@ static size_t size_of(char letter, const duspar_sizes* sizes) {
       return sizes->steps;
     case 'N':
       return sizes->features;
-    default:
+    case 'M':
       return sizes->units;
+    default:
+      return (size_t)(letter - '0');
   }
 }
 
@@ -249,15 +255,18 @@ int duspar_signature_output_shape(int index, const duspar_sizes* sizes,
   return shape_of(output_slots[index].shape, sizes, shape);
 }
 
-static duspar_cell cell_at(const void* const* data, int gate, int candidate,
-                           int bias, int gate_scale, bool scaled) {
-  return (duspar_cell){
-      .gate_kernel = data[gate],
-      .candidate_kernel = data[candidate],
-      .gate_bias = data[bias],
-      .gate_scale = scaled ? data[gate_scale] : NULL,
-      .candidate_scale = scaled ? data[gate_scale + 1] : NULL,
-  };
+/* Points a cell at its weights, by the positions of the gate's. The scales
+ * that there are not have no data. */
+static void set_cell(duspar_cell* cell, const void* const* data, int kernel,
+                     int bias, int scale, int operand_scales, int operand) {
+  cell->gate_kernel = data[kernel];
+  cell->candidate_kernel = data[kernel + 1];
+  cell->gate_bias = data[bias];
+  cell->gate_scale = data[scale];
+  cell->candidate_scale = data[scale + 1];
+  if (data[operand_scales] != NULL) {
+    cell->operand_scale = ((const float*)data[operand_scales])[operand];
+  }
 }
 
 void duspar_signature_parameters(duspar_kind kind,
@@ -266,23 +275,23 @@ void duspar_signature_parameters(duspar_kind kind,
                                  const duspar_tensors* tensors,
                                  const duspar_sizes* sizes,
                                  duspar_parameters* parameters) {
-  const bool scaled = options->weight_type == DUSPAR_INT8;
   const void* data[DUSPAR_MAX_INPUTS] = {0};
   for (int i = 0; i < tensors->input_count; ++i) {
     data[i] = context->tensors[tensors->inputs[i]].data;
   }
-  *parameters = (duspar_parameters){
-      .kind = (int32_t)kind,
-      .weight_type = (int32_t)options->weight_type,
-      .features = (int32_t)sizes->features,
-      .units = (int32_t)sizes->units,
-  };
+  /* Also what lies between the fields: operators compare the bytes. */
+  memset(parameters, 0, sizeof *parameters);
+  parameters->kind = (int32_t)kind;
+  parameters->weight_type = (int32_t)options->weight_type;
+  parameters->features = (int32_t)sizes->features;
+  parameters->units = (int32_t)sizes->units;
+  parameters->operand_bits = options->operand_bits;
   if (kind == DUSPAR_KIND_SPAR) {
-    parameters->feedforward = cell_at(data, 2, 3, 4, 5, scaled);
+    set_cell(&parameters->feedforward, data, 2, 4, 5, 7, 0);
     return;
   }
-  parameters->feedforward = cell_at(data, 3, 4, 7, 11, scaled);
-  parameters->feedback = cell_at(data, 5, 6, 8, 13, scaled);
+  set_cell(&parameters->feedforward, data, 3, 7, 11, 15, 0);
+  set_cell(&parameters->feedback, data, 5, 8, 13, 15, 1);
   parameters->feedforward_bias = data[9];
   parameters->feedback_bias = data[10];
 }

@@ -5,7 +5,7 @@
 #include "options.h"
 #include "tflite_abi.h"
 
-enum { DUSPAR_MAX_INPUTS = 15, DUSPAR_MAX_OUTPUTS = 3 };
+enum { DUSPAR_MAX_INPUTS = 16, DUSPAR_MAX_OUTPUTS = 3 };
 
 /* The sizes that shapes are made of. */
 typedef struct duspar_sizes {
@@ -24,7 +24,8 @@ typedef struct duspar_tensors {
 } duspar_tensors;
 
 /* Notes the tensors of `node`, which must be as many as the operator has. */
-duspar_status duspar_signature_bind(duspar_kind kind, duspar_weight_type type,
+duspar_status duspar_signature_bind(duspar_kind kind,
+                                    const duspar_options* options,
                                     const tfl_node* node,
                                     duspar_tensors* tensors);
 

@@ -128,24 +128,32 @@ static void put_offset(uint8_t* to, size_t* end, size_t target) {
 
 /* All numbers of the map are four bytes wide. */
 size_t host_write_options(const host_model* model, uint8_t* to) {
-  static const char* const keys[] = {"layer", "units", "version", "weights"};
+  static const char* const keys[] = {"layer", "operands", "units", "version",
+                                     "weights"};
   static const char* const types[] = {"float32", "bfloat16", "int8"};
+  static const char* const operand_types[] = {"float32", "uint7", "uint8"};
   enum { KEY = 4, STRING = 5, INT = 1, MAP = 9, FOUR_BYTES = 2 };
-  size_t end = 0, key_at[4];
-  for (int i = 0; i < 4; ++i) key_at[i] = put_text(to, &end, keys[i]);
+  enum { KEYS = 5 };
+  size_t end = 0, key_at[KEYS];
+  for (int i = 0; i < KEYS; ++i) key_at[i] = put_text(to, &end, keys[i]);
   const size_t layer = put_text(to, &end, "recurrent");
+  const size_t operands = put_text(
+      to, &end,
+      operand_types[model->operand_bits ? model->operand_bits - 6 : 0]);
   const size_t weights = put_text(to, &end, types[model->weight_type]);
-  put_number(to, &end, 4);
+  put_number(to, &end, KEYS);
   const size_t key_vector = end;
-  for (int i = 0; i < 4; ++i) put_offset(to, &end, key_at[i]);
+  for (int i = 0; i < KEYS; ++i) put_offset(to, &end, key_at[i]);
   put_offset(to, &end, key_vector);
-  put_number(to, &end, 4); /* width of the keys' offsets */
-  put_number(to, &end, 4); /* entries */
+  put_number(to, &end, 4);    /* width of the keys' offsets */
+  put_number(to, &end, KEYS); /* entries */
   const size_t map = end;
   put_offset(to, &end, layer);
+  put_offset(to, &end, operands);
   put_number(to, &end, (uint64_t)model->units);
   put_number(to, &end, 1);
   put_offset(to, &end, weights);
+  to[end++] = STRING << 2;
   to[end++] = STRING << 2;
   to[end++] = INT << 2;
   to[end++] = INT << 2;
@@ -166,7 +174,8 @@ static void add(host* h, int type, int constant, const char* shape,
     dims[rank] = shape[rank] == 'B'   ? m->batch
                  : shape[rank] == 'T' ? m->steps
                  : shape[rank] == 'N' ? m->features
-                                      : m->units;
+                 : shape[rank] == 'M' ? m->units
+                                      : shape[rank] - '0';
   }
   h->tensors[tensor].type = type;
   h->tensors[tensor].allocation_type = constant ? TFL_MEMORY_MAPPED : 2;
@@ -205,6 +214,7 @@ void host_init(host* h, const host_model* m) {
   for (int i = 0; i < biases + (scaled ? kernels : 0); ++i) {
     add(h, TFL_FLOAT32, 1, *shape++, m);
   }
+  if (m->operand_bits) add(h, TFL_FLOAT32, 1, dual ? "2" : "1", m);
   const int inputs = (int)h->context.tensors_size;
   add(h, TFL_FLOAT32, 0, "BTM", m);
   add(h, TFL_FLOAT32, 0, "BM", m);

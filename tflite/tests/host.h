@@ -30,6 +30,7 @@ typedef struct host_model {
   duspar_kind kind;
   duspar_weight_type weight_type;
   int batch, steps, features, units;
+  int operand_bits; /* 0, or 7 or 8 with int8 weights */
 } host_model;
 
 /* Makes a host with a correct model. Weights and inputs are zero. Tensors are
