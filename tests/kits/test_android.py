@@ -13,6 +13,7 @@ from keras_duspar.tflite import flatbuffer
 from tests.conftest import ROOT
 from tests.kept.make import HERE as KEPT
 from tests.kept.make import make_audio
+from tests.kits.android_stubs import write_stubs
 from tests.kits.tools import npm_package
 from tests.kits.tools import program
 from tests.kits.tools import run
@@ -70,8 +71,10 @@ def jvm(tmp_path_factory, compile_kotlin, tflite_c):
         *("-I", tflite_c.include, tflite_c.library),
         *("-o", native / "libinterpreter_jni.so"),
     )
-    run(javac, "-d", classes, *STANDINS.rglob("*.java"))
-    sources = [*module.rglob("*.kt"), STANDINS / "Program.kt"]
+    stubs = write_stubs(folder / "stubs")
+    run(javac, "-d", classes, *STANDINS.rglob("*.java"), *stubs)
+    # The sample app, too, which cannot run here.
+    sources = [*KIT.rglob("*.kt"), STANDINS / "Program.kt"]
     compile_kotlin(sources, classes, classes, JSON)
 
     def run_program(path, audio):
