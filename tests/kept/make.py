@@ -1,13 +1,18 @@
 """Makes the files that later versions must still load.
 
-    KERAS_BACKEND=tensorflow python -m tests.kept.make
+    python -m tests.kept.make keras    with the oldest Keras: newer ones
+                                       read its files, not the reverse
+    python -m tests.kept.make tflite   with the newest TensorFlow
 
 Run it once for a release: files of a version that is out never change.
 `test_kept.py` loads the files of all versions and compares the numbers.
+`make test-compat` has environments with these versions.
 """
 
 import pathlib
+import sys
 
+import keras
 import numpy as np
 
 import keras_duspar
@@ -44,16 +49,23 @@ def set_weights(model):
         weight.assign(values.reshape(weight.shape).astype("float32"))
 
 
-def main():
-    folder = HERE / keras_duspar.__version__
-    folder.mkdir(exist_ok=True)
-    audio = make_audio()
+def make_keras(folder, audio):
+    """Saves the models; returns what they give."""
     expected = {}
-    for name, (weights, build) in MODELS.items():
+    for name, (_, build) in MODELS.items():
         model = build()
         set_weights(model)
         model.save(folder / f"{name}.keras")
         expected[f"{name}.keras"] = model.predict(audio[None], verbose=0)[0]
+    return expected
+
+
+def make_tflite(folder, audio):
+    """Converts the saved models; returns what the files give."""
+    with np.load(folder / "expected.npz") as content:
+        expected = dict(content)
+    for name, (weights, _) in MODELS.items():
+        model = keras.saving.load_model(folder / f"{name}.keras")
         path = folder / f"{name}.tflite"
         labels = LABELS if name == "spotter" else None
         tflite.convert(
@@ -62,8 +74,15 @@ def main():
         runner = tflite.load(path)
         expected[f"{name}.tflite"] = runner(audio)
         expected[f"{name}.occupancy"] = runner.profile().occupancy
-    np.savez_compressed(folder / "expected.npz", **expected)
+    return expected
+
+
+def main(kind):
+    folder = HERE / keras_duspar.__version__
+    folder.mkdir(exist_ok=True)
+    make = {"keras": make_keras, "tflite": make_tflite}[kind]
+    np.savez_compressed(folder / "expected.npz", **make(folder, make_audio()))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
