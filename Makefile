@@ -6,7 +6,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-compat bench lint docs clean
+.PHONY: help setup native fuzz demo test test-nightly test-compat bench lint docs clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -14,6 +14,7 @@ help:
 	@echo "make fuzz    hostile input to it for FUZZ_SECONDS (needs clang)"
 	@echo "make demo    trains and converts a keyword spotter, beside a GRU"
 	@echo "make test    all tests, on $(BACKENDS)"
+	@echo "make test-nightly  trainings that are killed and go on (slow)"
 	@echo "make test-compat   converted files in old and new runtimes (slow)"
 	@echo "make bench   measurements against peers (slow)"
 	@echo "make lint    style of the sources"
@@ -67,11 +68,16 @@ test: export OMP_NUM_THREADS = 1
 test: export TF_NUM_INTRAOP_THREADS = 1
 test: export TF_NUM_INTEROP_THREADS = 1
 test: setup lint
-	@set -e; filter=""; for backend in $(BACKENDS); do \
+	@set -e; filter="-m not(nightly)"; for backend in $(BACKENDS); do \
 	  echo "== $$backend"; \
 	  KERAS_BACKEND=$$backend $(PY) -m pytest -n $(WORKERS) $$filter; \
-	  filter="-m not(any_backend)"; \
+	  filter="-m not(any_backend)and(not(nightly))"; \
 	done
+
+# Trainings that are killed, by Ray and on several processes: minutes.
+test-nightly: setup
+	KERAS_BACKEND=tensorflow $(PY) -m pytest -m nightly
+	KERAS_BACKEND=jax $(PY) -m pytest -m nightly tests/recipes
 
 # Converted files in the oldest and the newest runtimes, each in an
 # environment of its own.

@@ -68,6 +68,7 @@ def metrics(out):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="distribution is JAX's"
 )

@@ -96,6 +96,7 @@ def undisturbed(command, out):
     return rows
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow",
     reason="compared with trials in this process, on the same backend",
