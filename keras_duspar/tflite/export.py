@@ -248,6 +248,12 @@ def _convert(function, specs, model, signature):
         try:
             return converter.convert(), renamed
         except Exception as e:
+            if "failed to fuse" in str(e):  # options with texts are too new
+                raise ValueError(
+                    '`ops="sparse"` needs TensorFlow 2.18 or newer to convert. '
+                    f"Received: TensorFlow {tf.__version__}. Files that a "
+                    "newer one has converted run with this one."
+                ) from e
             raise ValueError(
                 f"`model` {model.name!r} cannot be converted: TensorFlow's "
                 f"converter says: {e}"
