@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from keras_duspar.layers import native_loop
 from keras_duspar.layers.base import RecurrentLayer
 
 
@@ -24,6 +25,8 @@ class ParallelLayer(RecurrentLayer):
     def inner_loop(self, sequences, initial_state, mask, training=False):
         if not self.parallel or sequences.shape[1] is None:
             return super().inner_loop(sequences, initial_state, mask, training)
+        if training:
+            native_loop.is_used(self, sequences, mask)  # raises, or says no
         if self.go_backwards:
             sequences = ops.flip(sequences, axis=1)
             mask = None if mask is None else ops.flip(mask, axis=1)

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 import keras_duspar
 from datasets import pipeline
+from keras_duspar.layers import native_loop
 from training import checkpoint
 from training import distributed
 from training import report
@@ -58,6 +59,7 @@ class Training:
         if not (folder / checkpoint.FILE).exists():
             task.adapt(self.model)
         self.phase = None
+        self.path_shown = False
         with job.scope():
             self.twin = job.twin(self.model, task.build)
             self.trained = task.augmented(self.twin)
@@ -123,6 +125,7 @@ class Training:
         started = time.monotonic() - progress.seconds
         for batch in dataset.as_numpy_iterator():
             self._step(*self.task.feed(batch))
+            self._show_path()
             update(completed=progress.step)
             progress.seconds = time.monotonic() - started
             if (
@@ -149,6 +152,21 @@ class Training:
         for name, value in {**logs, "count": 1}.items():
             sums[name] = sums.get(name, 0.0) + float(value)
         self.progress.step += 1
+
+    def _show_path(self):
+        """Says, once, what computes the recurrent layers in training."""
+        path = native_loop.used_by(self.model.layers)
+        if path and not self.path_shown:
+            self.console.print(
+                f"recurrent layers trained by {path}",
+                highlight=False,
+                soft_wrap=True,
+            )
+            if (self.folder / "environment.json").exists():
+                known = self.folder.read_json("environment.json")
+                known["recurrent_layers"] = path
+                self.folder.write_json("environment.json", known)
+        self.path_shown = True
 
     def _end_epoch(self, epoch):
         progress = self.progress

@@ -1,5 +1,7 @@
 """Layers that train in the native library, against Keras' own loop."""
 
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -168,6 +170,10 @@ def test_fit_follows_the_same_curve_every_time(runs):
     assert not runs
     losses, model = fit("auto")
     assert runs
+    assert re.fullmatch(
+        r"native \(\w+\): du_spa_r\w*, spa_r\w*",
+        native_loop.used_by(model.layers),
+    )
     np.testing.assert_allclose(losses, expected, rtol=1e-4)
     assert losses[-1] < losses[0]
     again, other = fit("auto")
@@ -249,6 +255,7 @@ def test_switched_off_for_all(monkeypatch, rng, runs):
     monkeypatch.setenv(native_loop.VARIABLE, "keras")
     layer(x, training=True)
     assert not runs
+    assert native_loop.used_by([layer]).startswith("Keras (`implementation`")
     monkeypatch.setenv(native_loop.VARIABLE, "fast")
     with pytest.raises(ValueError, match="KERAS_DUSPAR_IMPLEMENTATION"):
         layer(x, training=True)
