@@ -155,8 +155,10 @@ class Training:
 
     def _show_path(self):
         """Says, once, what computes the recurrent layers in training."""
-        path = native_loop.used_by(self.model.layers)
-        if path and not self.path_shown:
+        if self.path_shown or not self.job.leads:
+            return
+        path = native_loop.used_by(self.twin.layers)
+        if path:
             self.console.print(
                 f"recurrent layers trained by {path}",
                 highlight=False,
