@@ -9,6 +9,7 @@ from keras_duspar import checks
 from keras_duspar import docstrings
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.layers import loop
+from keras_duspar.quantization import running
 
 
 class RecurrentLayer(keras.layers.RNN):
@@ -174,6 +175,11 @@ class RecurrentLayer(keras.layers.RNN):
                 )
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
+        return running.run(
+            self, self._run_loop, sequences, initial_state, mask, training
+        )
+
+    def _run_loop(self, sequences, initial_state, mask, training):
         if mask is None:
             return super().inner_loop(sequences, initial_state, None, training)
         if self.stateful:

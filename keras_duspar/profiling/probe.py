@@ -238,7 +238,7 @@ def cell_cost(cell):
 def cell_step(cell, inputs, states):
     """One step of a cell: output, states and operands."""
     if isinstance(cell, RecurrentCell):
-        return cell.step(inputs, states)
+        return cell.advance(inputs, states)
     if not isinstance(cell, keras.layers.StackedRNNCells):
         return *cell(inputs, states), {}
     new_states, operands = [], {}
