@@ -19,6 +19,7 @@ from keras_duspar.cells import Cost
 from keras_duspar.cells import Operand
 from keras_duspar.cells import RecurrentCell
 from keras_duspar.layers import loop
+from keras_duspar.nesting import child_layers
 from keras_duspar.profiling.costs import cost_of
 from keras_duspar.profiling.costs import is_counted
 
@@ -76,17 +77,6 @@ def find_taps(model):
             stacklevel=3,
         )
     return taps
-
-
-def child_layers(layer):
-    """The layers that a layer holds, in attributes or in containers there."""
-    found = []
-    for value in vars(layer).values():
-        if isinstance(value, dict):
-            value = list(value.values())
-        items = value if isinstance(value, (list, tuple)) else [value]
-        found += [v for v in items if isinstance(v, keras.layers.Layer)]
-    return found
 
 
 class Probe(keras.Model):

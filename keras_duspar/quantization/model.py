@@ -8,6 +8,7 @@ import numpy as np
 from keras import ops
 
 from keras_duspar import checks
+from keras_duspar.nesting import child_layers
 from keras_duspar.quantization import scheme as schemes
 from keras_duspar.quantization.dense import QuantizedDense
 from keras_duspar.quantization.running import QuantizedRNN
@@ -192,23 +193,12 @@ def check_ranges(model):
 def quantized_layers(layer, path=""):
     """The layers and cells that round, by their path in the model."""
     found = {}
-    for child in _children(layer):
+    inner = isinstance(layer, keras.Model)
+    for child in layer.layers if inner else child_layers(layer):
         name = f"{path}/{child.name}" if path else child.name
         if getattr(child, "quantizer", None) is not None:
             found[name] = child
-        if not isinstance(child, keras.layers.InputLayer):
-            found |= quantized_layers(child, name)
-    return found
-
-
-def _children(layer):
-    if isinstance(layer, keras.Model):
-        return layer.layers
-    found = []
-    for name, value in vars(layer).items():
-        if not name.startswith("_"):
-            items = value if isinstance(value, (list, tuple)) else [value]
-            found += [v for v in items if isinstance(v, keras.layers.Layer)]
+        found |= quantized_layers(child, name)
     return found
 
 

@@ -194,8 +194,12 @@ def _watched(model, names):
     """A model that also returns the outputs of some layers."""
     outputs = keras.tree.flatten(model.outputs)
     outputs += [model.get_layer(name).output for name in names]
-    watched = keras.Model(model.inputs, outputs)
-    return watched
+    inputs = model.inputs
+    if isinstance(model, keras.Sequential):
+        inputs = inputs[0]
+    elif hasattr(model, "input"):
+        inputs = model.input
+    return keras.Model(inputs, outputs)
 
 
 def _numpy(tensor):

@@ -11,6 +11,7 @@ import keras
 from keras import ops
 
 from keras_duspar.layers import loop
+from keras_duspar.nesting import child_layers
 
 
 def find_quantized(cell):
@@ -18,11 +19,8 @@ def find_quantized(cell):
     found = []
     if getattr(cell, "quantizer", None) is not None:
         found.append(cell)
-    for inner in getattr(cell, "cells", ()):  # of StackedRNNCells
-        found += find_quantized(inner)
-    for child in vars(cell).values():
-        if isinstance(child, keras.layers.Layer) and child is not cell:
-            found += find_quantized(child)
+    for child in child_layers(cell):
+        found += find_quantized(child)
     return found
 
 
