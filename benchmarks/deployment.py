@@ -34,8 +34,9 @@ TASKS = {
     "slu": "IntentRecognition",
     "se": "SpeechEnhancement",
 }
-# A multiple of the hop and of the intents' groups of 16 frames.
-GRID = {"kws": 256, "slu": 4096, "se": 16}
+# A multiple of the hop and of the intents' groups of 16 frames, and coarse
+# enough for many recordings to have the same length.
+GRID = {"kws": 256, "slu": 4096, "se": 4096}
 COLUMNS = (
     "run",
     "file",
@@ -58,13 +59,25 @@ def recordings(task_name, folder, count):
     )
     batches = task.batches("test")
     grid = GRID[task_name]
-    for item in task.data["test"][:count]:
+    for index, item in enumerate(task.data["test"][:count]):
         if task_name == "se":
-            index = task.data["test"].index(item)
             audio = batches.utterance(index)[0]
         else:
             audio = batches.samples(item.source)
         yield audio[: len(audio) // grid * grid]
+
+
+def by_length(audio, most=32):
+    """Batches of recordings of equal length, which need no padding."""
+    groups = {}
+    for samples in audio:
+        if len(samples):
+            groups.setdefault(len(samples), []).append(samples)
+    return [
+        np.stack(group[start : start + most])
+        for group in groups.values()
+        for start in range(0, len(group), most)
+    ]
 
 
 def decide(task_name, scores):
@@ -79,11 +92,12 @@ def rows(folder, count, scratch):
     folder = pathlib.Path(folder)
     task_name = configs.read(folder / "config.json")["task"]
     model = keras.models.load_model(folder / "model.keras")
-    audio = [a for a in recordings(task_name, folder, count) if len(a)]
+    batches = by_length(recordings(task_name, folder, count))
+    audio = [samples for batch in batches for samples in batch]
     expected = [
-        keras.ops.convert_to_numpy(model(a[np.newaxis]))[0] for a in audio
+        scores for batch in batches for scores in model.predict_on_batch(batch)
     ]
-    profile = keras_duspar.profile(model, [a[np.newaxis] for a in audio])
+    profile = keras_duspar.profile(model, batches)
     for streaming, ops in itertools.product(
         (False, True), ("sparse", "builtin")
     ):

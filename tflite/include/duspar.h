@@ -1,6 +1,6 @@
 /* DuSpaR and SpaR in C: a TFLite delegate, its counters, and direct calls.
  *
- * The library needs libc and libm alone. It has three faces:
+ * The library needs libc, libm and threads alone. It has three faces:
  *
  *  - A delegate for TFLite (LiteRT), loaded by path. It runs the custom
  *    operators `DuSpaR` and `SpaR` of a model and counts, for each of them,
