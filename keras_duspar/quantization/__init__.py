@@ -12,3 +12,4 @@ from keras_duspar.quantization.report import compare
 from keras_duspar.quantization.report import summary
 from keras_duspar.quantization.running import QuantizedRNN
 from keras_duspar.quantization.scheme import QuantScheme
+from keras_duspar.quantization.tfmot import load_tfmot

@@ -84,9 +84,7 @@ def _shrinker(model):
     half = "bfloat16" in schemes
     if not levels and not half:
         return None
-    return functools.partial(
-        constants.shrink, levels=sorted(levels), half=half
-    )
+    return functools.partial(constants.shrink, levels=sorted(levels), half=half)
 
 
 def in_float32(model):
@@ -305,14 +303,14 @@ def _verify(file, tracer):
             constant += 1
         layer = flexbuffers.Loads(operator.options).get("layer")
         found.append((operator.custom, layer, constant))
-    for name, layer, constants in tracer.operators:
+    for name, layer, expected in tracer.operators:
         fitting = [
-            f for f in found if f[:2] == (name, layer) and f[2] >= constants
+            f for f in found if f[:2] == (name, layer) and f[2] >= expected
         ]
         if not fitting:
             raise ValueError(
                 "`model` could not be converted: expected an operator "
-                f"{name!r} for layer {layer!r} with {constants} constant "
+                f"{name!r} for layer {layer!r} with {expected} constant "
                 f"inputs at the end. Received: {found}."
             )
         found.remove(fitting[0])
