@@ -11,6 +11,7 @@ from keras_duspar.profiling import probe
 from keras_duspar.profiling.batches import list_batches
 from keras_duspar.profiling.report import LayerProfile
 from keras_duspar.profiling.report import Profile
+from keras_duspar.pruning import weight_density
 from keras_duspar.quantization.running import find_quantized
 
 
@@ -156,6 +157,7 @@ def _summarise(model, taps, tallies, steps_per_second):
             over_time=ran[tap.name].over_time(tap.cost)
             if tap.recurrent
             else {},
+            weight_density=weight_density([tap.layer]),
         )
         for tap in taps
         if tap.name in ran and tap.cost is not None

@@ -125,7 +125,9 @@ class Quantizer(keras.layers.Layer):
             return None
         levels, _ = self._grids[name]
         largest = ops.convert_to_tensor(self.ranges[name])
-        return ops.where(largest > 0, largest / levels, _UNOBSERVED_SCALE)
+        return ops.where(
+            largest > 0, rounding.scale_of(largest, levels), _UNOBSERVED_SCALE
+        )
 
     def type_of(self, name):
         """The integer type of an operand or state, such as `"uint8"`."""

@@ -18,6 +18,15 @@ def round_integers(x):
     return straight_through(x, ops.round(x))
 
 
+def scale_of(largest, levels):
+    """What an integer stands for if `levels` of them make `largest`.
+
+    A product with the inverse, as compilers that make one of a quotient would
+    have it: so all of them give the same number.
+    """
+    return largest * (1.0 / levels)
+
+
 def channel_scale(kernel, levels):
     """The scale of every output channel: its largest weight is `levels`.
 
@@ -25,9 +34,8 @@ def channel_scale(kernel, levels):
         kernel: Tensor of shape `(inputs, outputs)`.
         levels: Integer, the largest integer.
     """
-    largest = ops.max(ops.abs(kernel), axis=0)
-    scale = ops.where(largest > 0, largest / levels, ops.ones_like(largest))
-    return ops.stop_gradient(scale)
+    largest = ops.stop_gradient(ops.max(ops.abs(kernel), axis=0))
+    return ops.where(largest > 0, scale_of(largest, levels), 1.0)
 
 
 def round_kernel(kernel, levels):

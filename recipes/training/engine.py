@@ -12,6 +12,7 @@ import tensorflow as tf
 import keras_duspar
 from datasets import pipeline
 from training import checkpoint
+from training import quantization
 from training import report
 from training.errors import TrainingError
 
@@ -47,20 +48,53 @@ class Training:
         self.config = task.config
         keras.utils.set_random_seed(self.config.seed)
         self.batches = task.batches("train", training=True)
-        self.model = task.build()
-        self.trained = task.augmented(self.model)
-        self.optimizer = optimizer(self.config, len(self.batches))
-        self.phase = None
-        self._compile(0)
+        steps = len(self.batches)
+        self.rounds_from = quantization.first_epoch(self.config)
+        step = checkpoint.last_step(folder)
+        model = task.build()
+        if step > self.rounds_from * steps:
+            model = keras_duspar.quantize(model, self.config.quantize)
+        self._use(model, step > self.rounds_from * steps)
         self.progress = checkpoint.restore(folder, self.trained)
         if not self.progress.step:
-            task.adapt(self.model)
-        self.occupancy = keras_duspar.callbacks.Occupancy(
-            list(task.unpadded("validation", 1))
-        )
-        self.occupancy.set_model(self.model)
-        self.occupancy.on_train_begin()
+            if self.config.start:
+                quantization.start_weights(model, self.config.start)
+            else:
+                task.adapt(model)
         self.events = tf.summary.create_file_writer(str(folder / "tensorboard"))
+
+    def _use(self, model, quantized):
+        """Goes on with a model, in one of the two parts of a run."""
+        self.model, self.quantized = model, quantized
+        self.trained = self.task.augmented(model)
+        first, last = 0, min(self.rounds_from, self.config.epochs)
+        rate = self.config.learning_rate
+        if quantized:
+            first, last = self.rounds_from, self.config.epochs
+            rate *= quantization.RATE if first or self.config.start else 1
+        self.optimizer = optimizer(
+            self.config, rate, max(1, last - first) * len(self.batches)
+        )
+        self.phase = None
+        self._compile(first)
+        self.occupancy = keras_duspar.callbacks.Occupancy(
+            list(self.task.unpadded("validation", 1))
+        )
+        self.occupancy.set_model(model)
+        self.occupancy.on_train_begin()
+
+    def _begin_epoch(self, epoch):
+        if epoch >= self.rounds_from and not self.quantized:
+            trained = bool(epoch or self.config.start)
+            model = quantization.begin(
+                self.task, self.folder, self.model, trained
+            )
+            self._use(model, quantized=True)
+            self.progress.best = None  # of the float models
+        frozen_from = quantization.first_frozen_epoch(self.config)
+        if self.quantized and epoch >= frozen_from > self.rounds_from:
+            keras_duspar.quantization.freeze(self.model)
+        self._compile(epoch)
 
     def _compile(self, epoch):
         phase = self.task.phase(epoch)
@@ -93,7 +127,7 @@ class Training:
                     shown,
                     description=f"epoch {epoch + 1}/{self.config.epochs}",
                 )
-                self._compile(epoch)
+                self._begin_epoch(epoch)
                 self._train_epoch(epoch, update)
                 self._end_epoch(epoch)
 
@@ -184,18 +218,16 @@ class Training:
         )
 
 
-def optimizer(config, steps):
+def optimizer(config, rate, steps):
     """AdamW, as the settings say.
 
     Args:
         config: A `Config`.
-        steps: Integer, steps in an epoch.
+        rate: Float, the learning rate at the start.
+        steps: Integer, steps until the schedule ends.
     """
-    rate = config.learning_rate
     if config.schedule == "cosine":
-        rate = keras.optimizers.schedules.CosineDecay(
-            rate, config.epochs * steps
-        )
+        rate = keras.optimizers.schedules.CosineDecay(rate, steps)
     return keras.optimizers.AdamW(
         rate,
         weight_decay=config.weight_decay,
@@ -230,6 +262,8 @@ def evaluate(task, folder):
         "test": task.test(model, folder),
         "seconds": sum(row["seconds"] for row in progress.rows),
     }
+    if config.quantize is not None:
+        result["quantization"] = quantization.evaluate(task, folder, model)
     folder.write_json("result.json", result)
     report.write(folder.path)
     return result

@@ -70,7 +70,10 @@ def test_bfloat16(rng):
 
     # Compiled, too: XLA leaves out casts to bfloat16 and back.
     model = keras.Sequential([keras.Input(batch_shape=(500,)), Rounded()])
-    for found in (rounding.round_bfloat16(ops.array(x)), model.predict_on_batch(x)):
+    for found in (
+        rounding.round_bfloat16(ops.array(x)),
+        model.predict_on_batch(x),
+    ):
         np.testing.assert_array_equal(ops.convert_to_numpy(found), expected)
 
 
@@ -93,12 +96,12 @@ def test_sums_are_exact(rng):
     cell = layer.cell
     a = np.maximum(rng.normal(size=(9, 200)), 0).astype("float32")
     cell.quantizer.ranges["x"].assign(2.0)
-    scale = np.float32(2.0) / np.float32(255)
+    scale = np.float32(2.0) * np.float32(1 / 255)
     q = reference_operand(a, scale, 255)
     operand = cell.rounded("x", ops.array(a))
     np.testing.assert_array_equal(ops.convert_to_numpy(operand), q)
     kernel = ops.convert_to_numpy(cell.gate_kernel)
-    channel = (np.abs(kernel).max(axis=0) / np.float32(127)).astype("float32")
+    channel = np.abs(kernel).max(axis=0) * np.float32(1 / 127)
     integers = np.rint(kernel / channel).astype("int32")
     expected = (q @ integers).astype("float32") * (scale * channel)
     found = ops.convert_to_numpy(cell.product("x", operand, cell.gate_kernel))
