@@ -9,6 +9,7 @@ from keras_duspar import checks
 from keras_duspar import docstrings
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.layers import loop
+from keras_duspar.layers import native_loop
 from keras_duspar.quantization import running
 
 
@@ -36,6 +37,12 @@ class RecurrentLayer(keras.layers.RNN):
             `False`.
         activity_regularizer: Regularizer function applied to the output of
             the layer. Default: `None`.
+        implementation: `"auto"`, `"keras"` or `"native"`: what computes the
+            loop over time in training. `"auto"` is the native library, which
+            is faster, for `DuSpaR` and `SpaR` in float32 on a CPU, without
+            mask and dropout, if the library is there; else it is Keras.
+            `"native"` raises an error where the library cannot be used.
+            Inference is always computed by Keras. Default: `"auto"`.
         **kwargs: Arguments of `keras.layers.Layer`, such as `name` and
             `dtype`.
 
@@ -63,6 +70,7 @@ class RecurrentLayer(keras.layers.RNN):
         unroll=False,
         zero_output_for_mask=False,
         activity_regularizer=None,
+        implementation="auto",
         **kwargs,
     ):
         arguments = [p.name for p in self.cell_class.arguments]
@@ -92,6 +100,10 @@ class RecurrentLayer(keras.layers.RNN):
             **kwargs,
         )
         self.input_spec = keras.layers.InputSpec(ndim=3)
+        self.implementation = checks.choice(
+            "implementation", implementation, native_loop.IMPLEMENTATIONS
+        )
+        self.supports_jit = native_loop.supports_jit(self)
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -175,6 +187,8 @@ class RecurrentLayer(keras.layers.RNN):
                 )
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
+        if training and native_loop.is_used(self, sequences, mask):
+            return native_loop.run(self, sequences, initial_state)
         return running.run(
             self, self._run_loop, sequences, initial_state, mask, training
         )
@@ -206,6 +220,7 @@ class RecurrentLayer(keras.layers.RNN):
         config["activity_regularizer"] = keras.regularizers.serialize(
             self.activity_regularizer
         )
+        config["implementation"] = self.implementation
         return config
 
     @classmethod

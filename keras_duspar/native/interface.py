@@ -11,7 +11,7 @@ from ctypes import c_size_t
 from ctypes import c_uint64
 from ctypes import c_void_p
 
-INTERFACE = 2
+INTERFACE = 3
 KINDS = {"spar": 0, "duspar": 1}
 WEIGHT_TYPES = {"float32": 0, "bfloat16": 1, "int8": 2}
 OPERAND_BITS = {"float32": 0, "uint7": 7, "uint8": 8}
@@ -86,6 +86,21 @@ class OperatorDescription(ctypes.Structure):
     ]
 
 
+class Training(ctypes.Structure):
+    """`duspar_training`."""
+
+    _fields_ = [
+        ("kind", c_int32),
+        ("threads", c_int32),
+        ("batch", c_int64),
+        ("steps", c_int64),
+        ("features", c_int64),
+        ("units", c_int64),
+        ("chunk", c_int64),
+        ("kernel", c_char_p),
+    ]
+
+
 # Name, result, arguments.
 FUNCTIONS = [
     ("duspar_interface", c_int32, []),
@@ -112,6 +127,32 @@ FUNCTIONS = [
         [c_void_p, c_size_t, POINTER(OperatorDescription)],
     ),
     ("duspar_delegate_reset", c_int32, [c_void_p, c_size_t]),
+    (
+        "duspar_file_metadata",
+        c_int32,
+        [c_void_p, c_size_t, c_char_p, POINTER(c_void_p), POINTER(c_size_t)],
+    ),
+    ("duspar_train_kernel", c_char_p, [c_size_t]),
+    (
+        "duspar_train_reserve",
+        c_int32,
+        [POINTER(Training), POINTER(c_int64)],
+    ),
+    (
+        "duspar_train_forward",
+        c_int32,
+        [POINTER(Training), POINTER(c_void_p), *[c_void_p] * 7],
+    ),
+    (
+        "duspar_train_backward",
+        c_int32,
+        [
+            POINTER(Training),
+            POINTER(c_void_p),
+            *[c_void_p] * 8,
+            POINTER(c_void_p),
+        ],
+    ),
 ]
 
 

@@ -78,6 +78,9 @@ def quantize(model, scheme="int8", skip=()):
         layer_class = _QUANTIZED.get(layer_class, layer_class)
         if takes_quantization(layer_class):
             layer_config = {**layer_config, "quantization": config}
+            if layer_config.get("implementation") == "native":
+                # Natively trained layers do not round.
+                layer_config["implementation"] = "auto"
         return layer_class, layer_config
 
     copy = _copy(model, change)

@@ -1,113 +1,18 @@
-"""The cells that have an operator of their own in a `.tflite` file.
-
-The native library runs such an operator and skips the zeros of its operands.
-Conversion asks this registry and knows no cell by name.
-"""
-
-from dataclasses import dataclass
+"""The operators of a `.tflite` file, and how they hold their weights."""
 
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
-from keras_duspar.cells import DuSpaRCell
-from keras_duspar.cells import SpaRCell
+from keras_duspar.native.sparse_ops import SparseOp
+from keras_duspar.native.sparse_ops import register_sparse_op
+from keras_duspar.native.sparse_ops import sparse_op_of
 from keras_duspar.quantization import rounding
 from keras_duspar.quantization import running
 
+__all__ = ["SparseOp", "decode", "encode", "register_sparse_op", "sparse_op_of"]
+
 WEIGHTS = ("float32", "bfloat16", "int8")
 VERSION = 1  # of the operators' inputs and options
-
-_SPARSE_OPS = {}
-
-
-@dataclass(frozen=True)
-class SparseOp:
-    """An operator that computes all time steps of a recurrent layer.
-
-    Its inputs are the sequences of shape `(batch, timesteps, features)`, the
-    states of the cell in their order, the kernels, the biases and, for int8
-    kernels, a scale for every column of every kernel; for operands that are
-    rounded, a vector of their scales. Its outputs are the sequences and the
-    new states.
-
-    Args:
-        name: String, the operator's name in the file.
-        kernels: List of variables of shape `(inputs, outputs)`.
-        biases: List of variables.
-        operands: List of pairs of a cell and the name of its operand, in the
-            order of the scales. Default: `()`, for cells that are not
-            quantised.
-    """
-
-    name: str
-    kernels: list
-    biases: list
-    operands: list = ()
-
-
-def register_sparse_op(cell_class):
-    """Decorator: tells `convert()` which operator computes a cell.
-
-    The operator must be known to the library that runs the file. A subclass
-    of a registered cell, which may compute something else, is not registered
-    with it.
-
-    Args:
-        cell_class: A subclass of `keras_duspar.RecurrentCell`.
-
-    Returns:
-        A decorator for a function that takes the built cell and returns its
-        `SparseOp`.
-
-    Example:
-
-    >>> class MyCell(keras_duspar.SpaRCell):
-    ...     pass
-    >>> @keras_duspar.tflite.register_sparse_op(MyCell)
-    ... def my_cell(cell):
-    ...     return keras_duspar.tflite.SparseOp(
-    ...         "SpaR",
-    ...         [cell.gate_kernel, cell.candidate_kernel],
-    ...         [cell.gate_bias])
-    """
-    if not isinstance(cell_class, type):
-        raise checks.bad_value("cell_class", "a class", cell_class)
-
-    def decorate(function):
-        _SPARSE_OPS[cell_class] = function
-        return function
-
-    return decorate
-
-
-def sparse_op_of(cell):
-    """The `SparseOp` of a built cell, or `None` if it has none."""
-    function = _SPARSE_OPS.get(type(cell))
-    return function(cell) if function else None
-
-
-@register_sparse_op(SpaRCell)
-def _spar(cell):
-    return SparseOp(
-        "SpaR",
-        [cell.gate_kernel, cell.candidate_kernel],
-        [cell.gate_bias],
-        [(cell, "x")],
-    )
-
-
-@register_sparse_op(DuSpaRCell)
-def _duspar(cell):
-    first, second = (_spar(half) for half in (cell.feedforward, cell.feedback))
-    return SparseOp(
-        "DuSpaR",
-        first.kernels + second.kernels,
-        first.biases
-        + second.biases
-        + [cell.feedforward_bias, cell.feedback_bias],
-        first.operands + second.operands,
-    )
 
 
 def encode(kernel, weights, levels=127):

@@ -10,6 +10,7 @@ import keras_duspar
 from keras_duspar import quantization
 from keras_duspar import tflite
 from keras_duspar.quantization import scheme
+from training import distributed
 from training.errors import TrainingError
 from training.run_folder import RunFolder
 
@@ -52,21 +53,33 @@ def check(config):
             )
 
 
-def start_weights(model, path):
-    """Gives a new model the weights of one that was trained.
+def check_job(config, job):
+    """Raises if several processes are to train a quantised model."""
+    if config.quantize is not None and isinstance(job, distributed.Job):
+        raise TrainingError(
+            "`quantize` must be left out with `--distributed`. Start from the "
+            "run in one process: `--quantize int8 --start RUN`."
+        )
+
+
+def start(task, model):
+    """Prepares a new model: with trained weights, or with data.
 
     Args:
+        task: A `Task`.
         model: The model.
-        path: Folder of a run, or a `.keras` file.
     """
-    folder = RunFolder.find_model(path)
+    if not task.config.start:
+        task.adapt(model)
+        return
+    file = RunFolder.find_model(task.config.start)
     try:
-        trained = keras.models.load_model(folder, compile=False)
+        trained = keras.models.load_model(file, compile=False)
         model.set_weights(trained.get_weights())
     except ValueError as error:
         raise TrainingError(
-            f"`start` must be a run of the same model. Received: {path}. "
-            f"{error}"
+            "`start` must be a run of the same model. Received: "
+            f"{task.config.start}. {error}"
         ) from error
 
 

@@ -1,13 +1,15 @@
 /* DuSpaR and SpaR in C: a TFLite delegate, its counters, and direct calls.
  *
- * The library needs libc, libm and threads alone. It has three faces:
+ * The library needs libc, libm and threads alone. It has four faces:
  *
  *  - A delegate for TFLite (LiteRT), loaded by path. It runs the custom
  *    operators `DuSpaR` and `SpaR` of a model and counts, for each of them,
  *    the steps and the non-zero entries of its operands.
  *  - Functions that read and reset these counters, also while the
  *    interpreter runs.
+ *  - What a .tflite file says of itself: `duspar_file_metadata`.
  *  - Layers without TFLite: `duspar_layer_create`, `duspar_layer_run`.
+ *  - Training: `duspar_train_forward`, `duspar_train_backward`.
  *
  * The equations, with N features, M units and `@` the matrix product:
  *
@@ -54,7 +56,7 @@ extern "C" {
 #define DUSPAR_VERSION "0.1.0"
 
 /* Version of this interface. It grows when a structure or function changes. */
-#define DUSPAR_INTERFACE 2
+#define DUSPAR_INTERFACE 3
 
 typedef enum duspar_status {
   DUSPAR_OK = 0,
@@ -250,6 +252,98 @@ duspar_delegate_operator(const struct TfLiteDelegate* delegate, size_t index,
  * is counted when it ends. */
 DUSPAR_API duspar_status duspar_delegate_reset(struct TfLiteDelegate* delegate,
                                                size_t index);
+
+/* ---- What a file says of itself ---------------------------------------- */
+
+/* Finds an entry of the metadata of a .tflite file.
+ *
+ * `bytes` are the `size` bytes of the file; they may be anything. The entry
+ * `DUSPAR_METADATA` is JSON, in UTF-8: task, labels, sample rate, hop, states
+ * and more (docs/deploy.md). On success `content` points into `bytes`, and
+ * `length` leaves zeros at the end out; without such an entry they are NULL
+ * and 0. Fails if the bytes are not a whole .tflite file. */
+#define DUSPAR_METADATA "keras_duspar"
+DUSPAR_API duspar_status duspar_file_metadata(const void* bytes, size_t size,
+                                              const char* name,
+                                              const char** content,
+                                              size_t* length);
+
+/* ---- Training ----------------------------------------------------------- */
+
+/* What a forward and a backward pass over whole sequences have in common. */
+typedef struct duspar_training {
+  int32_t kind;       /* duspar_kind */
+  int32_t threads;    /* how many may work; 0 and 1 are the caller's alone */
+  int64_t batch;      /* sequences, at least 1 */
+  int64_t steps;      /* time steps of each, at least 1 */
+  int64_t features;   /* N, at least 1 */
+  int64_t units;      /* M, at least 1 */
+  int64_t chunk;      /* 0, or steps between states that are kept: see below */
+  const char* kernel; /* name of the kernel to use; NULL is the fastest */
+} duspar_training;
+
+/* Returns the name of training kernel `index` of those that this processor can
+ * run, fastest first, or NULL beyond the end. */
+DUSPAR_API const char* duspar_train_kernel(size_t index);
+
+/* Sets `*floats` to the size of the reserve: what a forward pass keeps for the
+ * backward pass.
+ *
+ * With `chunk` 0 it is about 3 (N + M) floats for each step of each sequence,
+ * 3 M for SpaR. Otherwise only the states before every `chunk` steps are kept,
+ * and the backward pass computes the steps between them again, which takes a
+ * third more time. */
+DUSPAR_API duspar_status duspar_train_reserve(const duspar_training* training,
+                                              int64_t* floats);
+
+/* Runs a layer forward over `steps` steps of `batch` sequences.
+ *
+ * weights  float32, in the order in which the operators of a .tflite file have
+ *          them. SpaR: gate kernel and candidate kernel (N, M), gate bias (M).
+ *          DuSpaR: gate and candidate kernel of the feedforward cell (N, M),
+ *          of the feedback cell (M, N); their gate biases (M), (N);
+ *          feedforward bias (M), feedback bias (N).
+ * x, f0, g0, y, f, g as for `duspar_layer_run`; NULL states stand for zeros.
+ * reserve  receives what the backward pass needs, if not NULL.
+ *
+ * Nothing may overlap. Gates are accurate to 2e-7. Results do not depend on
+ * the number of threads. */
+DUSPAR_API duspar_status duspar_train_forward(const duspar_training* training,
+                                              const float* const* weights,
+                                              const float* x, const float* f0,
+                                              const float* g0, float* y,
+                                              float* f, float* g,
+                                              float* reserve);
+
+/* Runs backward through time, after `duspar_train_forward` with the same
+ * `training`, weights and `x`.
+ *
+ * reserve     what the forward pass kept
+ * dy, df, dg  gradients of y, f and g; NULL stands for zeros
+ * dx          receives the gradient of x, if not NULL
+ * df0, dg0    receive the gradients of f0 and g0, if not NULL
+ * gradients   receive those of the weights, in their order and shapes
+ *
+ * The gradient of relu at 0 is 0. Nothing may overlap. */
+DUSPAR_API duspar_status duspar_train_backward(
+    const duspar_training* training, const float* const* weights,
+    const float* x, const float* reserve, const float* dy, const float* df,
+    const float* dg, float* dx, float* df0, float* dg0,
+    float* const* gradients);
+
+/* The two passes as handlers of XLA's foreign function interface, which JAX
+ * registers by `jax.ffi.register_ffi_target`. Buffers are float32 but for the
+ * first, (kind, threads, chunk) in int32; SpaR has no `g0`, `g`, `dg`, `dg0`.
+ *
+ *   forward   options, x, f0, g0, weights -> y, f, g and perhaps the reserve
+ *   backward  options, x, reserve, dy, df, dg, weights
+ *             -> dx, df0, dg0, gradients of the weights */
+struct XLA_FFI_CallFrame;
+struct XLA_FFI_Error;
+DUSPAR_API struct XLA_FFI_Error* duspar_xla_forward(
+    struct XLA_FFI_CallFrame* call);
+DUSPAR_API struct XLA_FFI_Error* duspar_xla_backward(
+    struct XLA_FFI_CallFrame* call);
 
 #ifdef __cplusplus
 }

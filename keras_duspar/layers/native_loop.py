@@ -1,0 +1,133 @@
+"""The loop over time in the native library, where that is possible."""
+
+import functools
+import importlib
+import os
+
+import keras
+from keras import ops
+
+from keras_duspar import checks
+from keras_duspar.native import library
+from keras_duspar.native import sparse_ops
+from keras_duspar.native import training as passes
+
+IMPLEMENTATIONS = ("auto", "keras", "native")
+VARIABLE = "KERAS_DUSPAR_IMPLEMENTATION"
+BRIDGES = {
+    "jax": "keras_duspar.native.bridge_jax",
+    "tensorflow": "keras_duspar.native.bridge_tensorflow",
+    "torch": "keras_duspar.native.bridge_torch",
+}
+
+
+def chosen(layer):
+    """The implementation that a layer is to use, one of `IMPLEMENTATIONS`.
+
+    The environment variable `KERAS_DUSPAR_IMPLEMENTATION` says what `"auto"`
+    means.
+    """
+    if layer.implementation != "auto":
+        return layer.implementation
+    value = os.environ.get(VARIABLE) or "auto"
+    return checks.choice(VARIABLE, value, IMPLEMENTATIONS)
+
+
+def is_used(layer, sequences, mask=None):
+    """Whether a layer in training is to run in the native library.
+
+    Raises `ValueError` if the layer asks for it and something stands against
+    it.
+    """
+    implementation = chosen(layer)
+    if implementation == "keras":
+        return False
+    reason = obstacle(layer, sequences, mask)
+    if reason is not None and implementation == "native":
+        raise ValueError(
+            f"`implementation='native'` of layer {layer.name!r} must be "
+            f"possible, but {reason}. Use `implementation='auto'`, which "
+            "then computes with Keras."
+        )
+    return reason is None
+
+
+def obstacle(layer, sequences=None, mask=None):
+    """What stands against training a layer natively.
+
+    Args:
+        layer: A `RecurrentLayer`.
+        sequences: The input, or `None` to ask about the layer alone.
+        mask: The mask of the input.
+
+    Returns:
+        A string, part of a sentence, or `None` if nothing does.
+    """
+    cell = layer.cell
+    if not sparse_ops.has_sparse_op(cell):
+        return f"the library has no operator for {type(cell).__name__}"
+    if cell.dropout or cell.recurrent_dropout:
+        return "it uses dropout"
+    if getattr(cell, "quantization", None) is not None:
+        return "it is quantised"
+    if (cell.compute_dtype, cell.variable_dtype) != ("float32", "float32"):
+        return f"its dtype is {cell.dtype_policy.name!r}, not 'float32'"
+    if layer.unroll:
+        return "`unroll` is True"
+    if getattr(layer, "parallel", False):
+        return "`parallel` is True"
+    if mask is not None:
+        return "the input has a mask"
+    reason = missing()
+    if reason is None and sequences is not None:
+        if keras.backend.standardize_dtype(sequences.dtype) != "float32":
+            return f"the input's dtype is {sequences.dtype}, not 'float32'"
+        reason = bridge().obstacle(sequences)
+    return reason
+
+
+def supports_jit(layer):
+    """Whether Keras may compile a layer with XLA."""
+    native = chosen(layer) != "keras" and obstacle(layer) is None
+    return bridge().SUPPORTS_JIT if native else True
+
+
+@functools.cache
+def missing():
+    """What is missing for any native training at all, or `None`."""
+    if keras.backend.backend() not in BRIDGES:
+        return f"there is no bridge to {keras.backend.backend()!r}"
+    try:
+        library.load()
+    except (OSError, ImportError) as error:
+        return f"there is no native library: {error}"
+    return None
+
+
+@functools.cache
+def bridge():
+    """The module that calls the library from Keras' backend."""
+    return importlib.import_module(BRIDGES[keras.backend.backend()])
+
+
+def run(layer, sequences, initial_state):
+    """Runs a layer's cell over the time axis of `sequences`.
+
+    Args:
+        layer: A `RecurrentLayer` for which there is no `obstacle()`.
+        sequences: A 3D tensor, with shape `(batch, timesteps, features)`.
+        initial_state: List of 2D tensors.
+
+    Returns:
+        The last output, the outputs and the list of final states.
+    """
+    op = sparse_ops.sparse_op_of(layer.cell)
+    if layer.go_backwards:
+        sequences = ops.flip(sequences, axis=1)
+    outputs, states = bridge().run(
+        passes.default_options(op.name.lower()),
+        sequences,
+        initial_state,
+        [ops.convert_to_tensor(w) for w in op.kernels + op.biases],
+    )
+    return outputs[:, -1], outputs, states

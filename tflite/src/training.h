@@ -1,0 +1,85 @@
+/* Forward and backward passes over whole sequences, in slices of the batch.
+ *
+ * A trainer computes one slice with one kind of instructions. The template
+ * `training_slice.h` is compiled once for each of them, by a file
+ * `training_*.c`; `training.c` checks, divides the batch and adds up.
+ *
+ * Rows of numbers are padded to whole vectors: a width w becomes w rounded up
+ * to a multiple of `lanes`. What lies in the padding is zero.
+ */
+#ifndef DUSPAR_TRAINING_H_
+#define DUSPAR_TRAINING_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "duspar.h"
+
+/* A sparsifying cell, ready to be multiplied. */
+typedef struct duspar_packed_cell {
+  size_t inputs, outputs;
+  float* forward;  /* panels of gate and candidate side by side */
+  float* backward; /* panels of the transposed kernels */
+  float* gate_bias;
+  float* offset; /* feedforward: added to f; feedback: added to g */
+} duspar_packed_cell;
+
+/* What all slices of a pass share. A forward pass leaves the gradients NULL.
+ */
+typedef struct duspar_pass {
+  bool dual;       /* DuSpaR */
+  bool recomputes; /* keeps the states before every chunk alone */
+  size_t batch, steps, features, units;
+  size_t chunk; /* steps that are computed, or computed again, together */
+  size_t block; /* steps whose weight gradients are computed together */
+  size_t padded_features, padded_units;
+  duspar_packed_cell cells[2];
+  const float *x, *f0, *g0;
+  float *y, *f, *g;
+  const float *dy, *df, *dg;
+  float *dx, *df0, *dg0;
+} duspar_pass;
+
+/* Gradients of the weights of one slice, padded. */
+typedef struct duspar_slice_gradients {
+  float* kernels[2]; /* (inputs, panels of gate and candidate) of each cell */
+  float* gate_bias[2];
+  float* offset[2];
+} duspar_slice_gradients;
+
+/* Some rows of the batch. */
+typedef struct duspar_slice {
+  size_t first, rows;
+  float* reserve; /* what forward keeps for backward, or NULL */
+  float* scratch;
+  duspar_slice_gradients gradients;
+} duspar_slice;
+
+typedef struct duspar_trainer {
+  const char* name;
+  size_t lanes;
+  /* Whether this processor can run it. */
+  bool (*usable)(void);
+  /* Floats of scratch memory of a slice. */
+  size_t (*scratch)(const duspar_pass* pass, size_t rows, bool backward);
+  /* Copies the weights of a cell to where it points. */
+  void (*pack)(const duspar_packed_cell* cell, const float* gate,
+               const float* candidate, bool backward);
+  void (*forward)(const duspar_pass* pass, const duspar_slice* slice);
+  void (*backward)(const duspar_pass* pass, const duspar_slice* slice);
+} duspar_trainer;
+
+/* NULL where the compiler cannot make it. */
+extern const duspar_trainer* const duspar_trainer_avx512;
+extern const duspar_trainer* const duspar_trainer_avx2;
+extern const duspar_trainer* const duspar_trainer_neon;
+extern const duspar_trainer* const duspar_trainer_portable;
+
+/* Floats that one time step of a slice takes: f, gate, candidate of the
+ * feedforward cell before the step, and g, gate, candidate of the other. */
+static inline size_t duspar_record_size(const duspar_pass* pass, size_t rows) {
+  return 3 * rows *
+         (pass->padded_units + (pass->dual ? pass->padded_features : 0));
+}
+
+#endif /* DUSPAR_TRAINING_H_ */

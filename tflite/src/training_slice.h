@@ -1,0 +1,302 @@
+/* Template: the passes over one slice of the batch. See `training.h`.
+ *
+ * The file that includes this one sets LANES and TILE_ROWS.
+ */
+#ifndef DUSPAR_TRAINING_SLICE_H_
+#define DUSPAR_TRAINING_SLICE_H_
+
+#include "gemm.h"
+#include "training.h"
+
+static size_t padded(size_t width) {
+  return (width + LANES - 1) / LANES * LANES;
+}
+
+/* ---- Packing ------------------------------------------------------------ */
+
+/* Forward panels are a vector of gate columns and the same of the candidate.
+ * Backward panels are columns of the transposed kernels, one or two vectors,
+ * first of the gate, then of the candidate. */
+static void pack(const duspar_packed_cell* cell, const float* gate,
+                 const float* candidate, bool backward) {
+  const size_t inputs = cell->inputs, outputs = cell->outputs;
+  float* to = cell->forward;
+  for (size_t j = 0; j < padded(outputs); j += LANES) {
+    for (size_t k = 0; k < inputs; ++k, to += 2 * LANES) {
+      store(to, load_part(gate + k * outputs + j, outputs - j));
+      store(to + LANES, load_part(candidate + k * outputs + j, outputs - j));
+    }
+  }
+  if (!backward) return;
+  to = cell->backward;
+  for (size_t i = 0; i < padded(inputs); i += 2 * LANES) {
+    const size_t left = padded(inputs) - i;
+    const size_t wide = left < 2 * LANES ? left : 2 * LANES;
+    for (int half = 0; half < 2; ++half) {
+      const float* from = half == 0 ? gate : candidate;
+      for (size_t k = 0; k < outputs; ++k) {
+        for (size_t c = i; c < i + wide; ++c) {
+          *to++ = c < inputs ? from[c * outputs + k] : 0.0f;
+        }
+      }
+    }
+  }
+}
+
+/* ---- One time step, forward --------------------------------------------- */
+
+/* What the forward pass keeps of one step of a cell. */
+typedef struct kept {
+  float *state, *gate, *candidate; /* the state before the step */
+} kept;
+
+/* A record holds one cell of `units`, then perhaps the one of `features`. */
+static kept kept_of(const duspar_pass* pass, size_t rows, float* record,
+                    int cell) {
+  const size_t first = rows * pass->padded_units;
+  const size_t size = cell == 0 ? first : rows * pass->padded_features;
+  float* start = cell == 0 ? record : record + 3 * first;
+  return (kept){start, start + size, start + 2 * size};
+}
+
+typedef struct cell_step {
+  const duspar_packed_cell* cell;
+  size_t width; /* padded outputs */
+  size_t stride;
+  const float* operand; /* (rows, stride), rectified */
+  kept at;
+  float* after; /* the state after the step */
+  float* y;     /* receives state + offset, if not NULL */
+  size_t y_stride;
+  float* positive; /* receives relu(state + offset), if not NULL */
+} cell_step;
+
+INLINE void step_tile(const int rows, const cell_step* s, size_t first,
+                      size_t j) {
+  const duspar_packed_cell* cell = s->cell;
+  vector tile[TILE_ROWS][2];
+  multiply(rows, 2, s->operand + first * s->stride, s->stride, 1, 0,
+           cell->inputs, cell->forward + j * 2 * cell->inputs, tile);
+  float sums[TILE_ROWS][2][LANES];
+  UNROLL for (int r = 0; r < rows; ++r) {
+    store(sums[r][0], tile[r][0]);
+    store(sums[r][1], tile[r][1]);
+  }
+  const vector bias = load(cell->gate_bias + j);
+  const vector offset = load(cell->offset + j);
+  for (int r = 0; r < rows; ++r) {
+    const size_t row = first + (size_t)r, at = row * s->width + j;
+    vector gate, candidate;
+    gates(load(sums[r][0]) + bias, load(sums[r][1]), &gate, &candidate);
+    const vector before = load(s->at.state + at);
+    const vector after = before + gate * (candidate - before);
+    store(s->at.gate + at, gate);
+    store(s->at.candidate + at, candidate);
+    store(s->after + at, after);
+    const vector y = after + offset;
+    if (s->y != NULL) {
+      store_part(s->y + row * s->y_stride + j, y, cell->outputs - j);
+    }
+    if (s->positive != NULL) store(s->positive + at, rectified(y));
+  }
+}
+
+NOINLINE void step_cell(const cell_step* s, size_t rows) {
+  const size_t tiles = tile_count(rows);
+  for (size_t j = 0; j < s->width; j += LANES) {
+    for (size_t t = 0; t < tiles; ++t) {
+      const size_t first = tile_start(rows, tiles, t);
+      WITH_ROWS(tile_start(rows, tiles, t + 1) - first, step_tile, s, first, j)
+    }
+  }
+}
+
+/* ---- Forward over a chunk of steps -------------------------------------- */
+
+typedef struct forward_scratch {
+  float *e, *y; /* the rectified operands of one step */
+} forward_scratch;
+
+/* Runs `count` steps from the states in the first record; fills the records,
+ * of the last one the states alone. */
+static void forward_chunk(const duspar_pass* pass, const duspar_slice* slice,
+                          const forward_scratch* scratch, size_t start,
+                          size_t count, float* records, float* y) {
+  const size_t rows = slice->rows, steps = pass->steps, n = pass->features;
+  const size_t np = pass->padded_features;
+  const size_t record = duspar_record_size(pass, rows);
+  for (size_t t = 0; t < count; ++t, records += record) {
+    const kept f = kept_of(pass, rows, records, 0);
+    const kept g = kept_of(pass, rows, records, 1);
+    for (size_t r = 0; r < rows; ++r) {
+      const float* x = pass->x + ((slice->first + r) * steps + start + t) * n;
+      for (size_t i = 0; i < np; i += LANES) {
+        vector e = load_part(x + i, n - i);
+        if (pass->dual) {
+          e -= load(g.state + r * np + i) + load(pass->cells[1].offset + i);
+        }
+        store(scratch->e + r * np + i, rectified(e));
+      }
+    }
+    const cell_step feedforward = {
+        .cell = &pass->cells[0],
+        .width = pass->padded_units,
+        .stride = np,
+        .operand = scratch->e,
+        .at = f,
+        .after = records + record,
+        .y = y == NULL ? NULL
+                       : y + (slice->first * steps + start + t) * pass->units,
+        .y_stride = steps * pass->units,
+        .positive = pass->dual ? scratch->y : NULL,
+    };
+    step_cell(&feedforward, rows);
+    if (!pass->dual) continue;
+    const cell_step feedback = {
+        .cell = &pass->cells[1],
+        .width = np,
+        .stride = pass->padded_units,
+        .operand = scratch->y,
+        .at = g,
+        .after = kept_of(pass, rows, records + record, 1).state,
+    };
+    step_cell(&feedback, rows);
+  }
+}
+
+/* Copies rows of `width` numbers; where the target is the padded one, its
+ * padding becomes zero. */
+static void copy_rows(size_t rows, size_t width, const float* from,
+                      size_t from_stride, float* to, size_t to_stride) {
+  for (size_t r = 0; r < rows; ++r) {
+    float* row = to + r * to_stride;
+    memcpy(row, from + r * from_stride, width * sizeof *row);
+    if (to_stride > from_stride) {
+      memset(row + width, 0, (to_stride - width) * sizeof *row);
+    }
+  }
+}
+
+/* Sets the states of a record, or what lies like them, from (batch, width)
+ * arrays; NULL stands for zeros. */
+static void put_states(const duspar_pass* pass, const duspar_slice* slice,
+                       const float* f, const float* g, float* to_f,
+                       float* to_g) {
+  const float* from[2] = {f, g};
+  float* to[2] = {to_f, to_g};
+  const size_t width[2] = {pass->units, pass->features};
+  const size_t wide[2] = {pass->padded_units, pass->padded_features};
+  for (int i = 0; i < (pass->dual ? 2 : 1); ++i) {
+    if (from[i] == NULL) {
+      memset(to[i], 0, slice->rows * wide[i] * sizeof *to[i]);
+    } else {
+      copy_rows(slice->rows, width[i], from[i] + slice->first * width[i],
+                width[i], to[i], wide[i]);
+    }
+  }
+}
+
+/* The other way, to (batch, width) arrays; NULL is left alone. */
+static void take_states(const duspar_pass* pass, const duspar_slice* slice,
+                        const float* from_f, const float* from_g, float* f,
+                        float* g) {
+  const size_t units = pass->units, features = pass->features;
+  if (f != NULL) {
+    copy_rows(slice->rows, units, from_f, pass->padded_units,
+              f + slice->first * units, units);
+  }
+  if (g != NULL && pass->dual) {
+    copy_rows(slice->rows, features, from_g, pass->padded_features,
+              g + slice->first * features, features);
+  }
+}
+
+/* Copies the states of one record to another. */
+static void move_states(const duspar_pass* pass, size_t rows, float* from,
+                        float* to) {
+  memcpy(to, from, rows * pass->padded_units * sizeof *to);
+  if (pass->dual) {
+    memcpy(kept_of(pass, rows, to, 1).state, kept_of(pass, rows, from, 1).state,
+           rows * pass->padded_features * sizeof *to);
+  }
+}
+
+/* Between the states before a chunk, which a recomputing pass keeps, and a
+ * record. */
+static void keep_states(const duspar_pass* pass, const duspar_slice* slice,
+                        size_t chunk, float* record, bool restore) {
+  const size_t rows = slice->rows;
+  const size_t f = rows * pass->padded_units;
+  const size_t g = pass->dual ? rows * pass->padded_features : 0;
+  float* place = slice->reserve + chunk * (f + g);
+  float* other = kept_of(pass, rows, record, 1).state;
+  memcpy(restore ? record : place, restore ? place : record, f * sizeof *place);
+  memcpy(restore ? other : place + f, restore ? place + f : other,
+         g * sizeof *place);
+}
+
+/* ---- Scratch memory ------------------------------------------------------ */
+
+typedef struct backward_scratch {
+  float *da, *db;     /* (rows, gate and candidate) of one step */
+  float *to_f, *to_e; /* gradients of the rectified operands */
+  float *df, *dg;     /* gradients of the states */
+  /* Panels of a block of steps, for the gradients of the weights. */
+  float *e_panels, *da_panels, *y_panels, *db_panels;
+} backward_scratch;
+
+/* Memory that is dealt out from its start; without a base it only counts. */
+typedef struct arena {
+  float* base;
+  size_t used;
+} arena;
+
+/* Takes `count` floats, in whole cache lines. */
+static float* take(arena* memory, size_t count) {
+  float* start = memory->base == NULL ? NULL : memory->base + memory->used;
+  memory->used += (count + 15) / 16 * 16;
+  return start;
+}
+
+typedef struct scratch {
+  forward_scratch forward;
+  float* records; /* of a chunk, if the pass recomputes */
+  backward_scratch backward;
+} scratch;
+
+/* Deals out the scratch memory of a slice. */
+static scratch lay_out(const duspar_pass* pass, size_t rows, bool backward,
+                       arena* memory) {
+  const size_t n = rows * pass->padded_features, m = rows * pass->padded_units;
+  const size_t inner_n = n * pass->block, inner_m = m * pass->block;
+  scratch s = {0};
+  s.forward.e = take(memory, n);
+  s.forward.y = take(memory, m);
+  if (pass->recomputes) {
+    s.records =
+        take(memory, (pass->chunk + 1) * duspar_record_size(pass, rows));
+  }
+  if (!backward) return s;
+  s.backward.da = take(memory, 2 * m);
+  s.backward.db = take(memory, 2 * n);
+  s.backward.to_f = take(memory, m);
+  s.backward.to_e = take(memory, n);
+  s.backward.df = take(memory, m);
+  s.backward.dg = take(memory, n);
+  s.backward.e_panels = take(memory, inner_n);
+  s.backward.da_panels = take(memory, 2 * inner_m);
+  s.backward.y_panels = take(memory, inner_m);
+  s.backward.db_panels = take(memory, 2 * inner_n);
+  return s;
+}
+
+static size_t scratch_size(const duspar_pass* pass, size_t rows,
+                           bool backward) {
+  arena counted = {0};
+  lay_out(pass, rows, backward, &counted);
+  return counted.used;
+}
+
+#include "training_passes.h"
+
+#endif /* DUSPAR_TRAINING_SLICE_H_ */
