@@ -22,6 +22,7 @@ from keras_duspar.layers import loop
 from keras_duspar.nesting import child_layers
 from keras_duspar.profiling.costs import cost_of
 from keras_duspar.profiling.costs import is_counted
+from keras_duspar.quantization import running
 
 
 @dataclass
@@ -196,15 +197,16 @@ def _note_recurrent(
         ]
         return ops.stack(counts, axis=-1), keras.tree.flatten(states)
 
-    _, counts, _ = loop.run(
-        step,
-        sequences,
-        states,
-        output_size=len(sparse),
-        mask=mask,
-        go_backwards=layer.go_backwards,
-        output_dtype="int32",
-    )
+    with running.prepared(cell):
+        _, counts, _ = loop.run(
+            step,
+            sequences,
+            states,
+            output_size=len(sparse),
+            mask=mask,
+            go_backwards=layer.go_backwards,
+            output_dtype="int32",
+        )
     note["counts"] = ops.flip(counts, axis=1) if layer.go_backwards else counts
     return note
 

@@ -100,7 +100,8 @@ def dequantize(model, rounded=True):
     Args:
         model: A model that `quantize()` returned, or that was loaded.
         rounded: Boolean, whether the kernels of the copy are the rounded
-            ones, or those behind them that were trained. Default: `True`.
+            ones, or those behind them that were trained. The filters of
+            `LogMel` are always those of the float model. Default: `True`.
 
     Returns:
         A `keras.Model` of float layers, not compiled.
@@ -281,9 +282,11 @@ def _changed_value(value, change):
 
 def _find_class(serialized):
     """The layer class of a serialised layer, `None` for other objects."""
-    name = serialized.get("registered_name") or serialized["class_name"]
-    found = keras.saving.get_registered_object(name)
-    if found is None:
+    found = None
+    if serialized.get("registered_name"):
+        name = serialized["registered_name"]
+        found = keras.saving.get_registered_object(name)
+    elif serialized.get("module") == "keras.layers":
         found = getattr(keras.layers, serialized["class_name"], None)
     is_layer = isinstance(found, type) and issubclass(found, keras.layers.Layer)
     return found if is_layer else None
