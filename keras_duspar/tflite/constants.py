@@ -44,7 +44,7 @@ def _tidy(model):
         named = {int(i) for i in [*graph.inputs, *graph.outputs]}
         for i, tensor in enumerate(graph.tensors):
             if i not in named:
-                tensor.name = b""
+                tensor.name = None
             if model.buffers[tensor.buffer].data is None:
                 tensor.buffer = 0  # which has no data
             known = tensor.quantization
