@@ -30,7 +30,10 @@ def fitted(*callbacks, epochs=3):
 def test_smallest_weights_go_and_stay_away():
     prune = Prune(0.75, end_step=2, frequency=1)
     model, x, history = fitted(prune)
-    assert history["weight_sparsity"] == [0.65625, 0.75, 0.75]
+    # Half of the way, less is left to go than has gone.
+    first, *rest = history["weight_sparsity"]
+    assert first == pytest.approx(0.75 * (1 - 0.5**3), abs=0.02)
+    assert rest == [0.75, 0.75]
     for kernel in pruning.kernels(model):
         value = ops.convert_to_numpy(kernel)
         assert (value == 0).mean() == 0.75
