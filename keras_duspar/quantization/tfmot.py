@@ -80,7 +80,11 @@ class ForeignQuantizer:
         return dict(weights or {})
 
     def __call__(self, inputs, training, weights):
+        import tensorflow as tf  # noqa: PLC0415
+
         values = {name: weight.value for name, weight in weights.items()}
+        # A kernel may come as a variable still.
+        inputs = tf.convert_to_tensor(inputs)
         return self.quantizer(inputs, training, weights=values)
 
     def __eq__(self, other):
