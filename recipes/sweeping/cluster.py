@@ -8,6 +8,8 @@ from training.errors import TrainingError
 
 # A worker is replaced after so many trials: frameworks keep compiled code.
 TRIALS_OF_A_WORKER = 16
+# How often Ray is started on this machine before it is given up.
+ATTEMPTS = 3
 
 
 @contextlib.contextmanager
@@ -40,18 +42,27 @@ def connected(address, cpus, gpus, backend):
     if 0 < gpus < 1:  # else the first trial takes all of the memory
         variables["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.9 * gpus:.3f}"
         variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
-    local = {} if address else {"include_dashboard": False}
-    try:
-        ray.init(
-            address=address,
-            runtime_env={"env_vars": variables},
-            logging_level="ERROR",
-            log_to_driver=False,
-            **local,
-        )
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        where = f"at `--address` {address}" if address else "on this machine"
-        raise TrainingError(f"Ray does not answer {where}: {error}") from error
+    options = {
+        "address": address,
+        "runtime_env": {"env_vars": variables},
+        "logging_level": "ERROR",
+        "log_to_driver": False,
+    }
+    if address is None:
+        options["include_dashboard"] = False
+    for attempt in range(ATTEMPTS):
+        try:
+            ray.init(**options)
+            break
+        except Exception as error:  # its errors have no class in common
+            ray.shutdown()
+            # A machine that is busy may miss the time that Ray allows.
+            if address is None and attempt + 1 < ATTEMPTS:
+                continue
+            where = f"at `--address` {address}" if address else "here"
+            raise TrainingError(
+                f"Ray does not answer {where}: {error}"
+            ) from error
     try:
         check_resources(ray, cpus, gpus)
         yield ray

@@ -57,7 +57,7 @@ def start_two(out, cache, *arguments):
     ]
 
 
-def end(processes, seconds=400):
+def end(processes, seconds=1200):
     """Waits for processes; returns their exit codes and messages."""
     errors = [process.communicate(timeout=seconds)[1] for process in processes]
     return [process.returncode for process in processes], errors
@@ -81,7 +81,7 @@ def test_killed_and_resumed_like_a_single_process(tmp_path):
 
     processes = start_two(out, cache)
     try:
-        until = time.monotonic() + 400
+        until = time.monotonic() + 1200
         while not (out / "checkpoint.npz").exists():
             assert all(p.poll() is None for p in processes)
             assert time.monotonic() < until

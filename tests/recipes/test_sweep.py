@@ -64,7 +64,7 @@ def environment():
     }
 
 
-def wait_for(process, condition, seconds=400):
+def wait_for(process, condition, seconds=1200):
     until = time.monotonic() + seconds
     while not condition():
         assert process.poll() is None and time.monotonic() < until
@@ -225,11 +225,6 @@ class TestBadInput:
     def test_options(self, error, flag, value):
         assert f"`{flag[2:]}` must be" in error(flag, value)
 
-    def test_no_resources(self, error):
-        message = error("--gpus", 64)
-        assert "`--cpus` and `--gpus` must fit on one node" in message
-        assert "1 and 64 a trial" in message
-
     def test_other_settings_than_before(self, error, tmp_path):
         import kws
         from sweeping import grid
@@ -266,6 +261,61 @@ def test_the_papers_grid(task, trials):
     assert {trial.config.seed for trial in found} == set(range(5))
     quick = grid.trials(config_class, grid.find(task, "quick"))
     assert {trial.config.model for trial in quick} >= {"duspar", "spar"}
+
+
+def test_trials_whose_process_dies(tmp_path, monkeypatch):
+    """Taken up again as often as allowed, by a real Ray, without training."""
+    import io
+
+    import rich.console
+
+    import kws
+    from sweeping import cluster
+    from sweeping import grid
+    from sweeping import trial as trials
+    from sweeping.driver import Sweep
+    from sweeping.monitor import Monitor
+    from training import TrainingError
+    from training.run_folder import RunFolder
+
+    def die_as_often_as_the_seed(task, settings, path, arguments):
+        import os
+        import signal
+
+        path.mkdir(parents=True, exist_ok=True)
+        with open(path / "lives", "a+") as lives:
+            lives.seek(0)
+            count = len(lives.read())
+            lives.write(".")
+        if count < settings["seed"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return f"{arguments} ended in life {count + 1}"
+
+    monkeypatch.setattr(trials, "run", die_as_often_as_the_seed)
+    monkeypatch.setenv("RAY_worker_niceness", "0")
+    text = "models: {duspar: {units: [8]}}\nseeds: [0, 1, 9]"
+    planned = grid.trials(kws.Config, write_grid(tmp_path, text))
+    sweep = Sweep(planned, RunFolder(tmp_path / "out"), "a trial")
+    console = rich.console.Console(file=io.StringIO(), width=200)
+    with cluster.connected(None, 0.5, 0, "jax") as ray:
+        with pytest.raises(TrainingError, match="1 and 64 a trial, while"):
+            cluster.check_resources(ray, 1, 64)
+        with Monitor(console) as monitor:
+            sweep.run(ray, monitor, workers=3, retries=2, cpus=0.5, gpus=0)
+    errors = [sweep.failed[trial.name] for trial in planned]
+    assert errors[0] == "a trial ended in life 1"
+    assert errors[1] == "a trial ended in life 2"
+    assert errors[2].startswith("The process of the trial ended 3 times")
+    assert [len((sweep.path(t) / "lives").read_text()) for t in planned] == [
+        1,
+        2,
+        3,
+    ]
+    shown = console.file.getvalue()
+    assert "duspar-8-seed1 died (1)" in shown
+    assert "goes on from its checkpoint" in shown
+    assert "duspar-8-seed9 died (3)" in shown and "is given up" in shown
+    assert [row["status"] for row in table(tmp_path / "out")] == ["failed"] * 3
 
 
 def test_progress_and_time_left(tmp_path):
