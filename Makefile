@@ -38,7 +38,7 @@ fuzz:
 	CC=clang $(CMAKE) -S tflite -B build/fuzz -DDUSPAR_FUZZ=ON \
 	  -DDUSPAR_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	$(CMAKE) --build build/fuzz
-	@set -e; for target in options delegate; do \
+	@set -e; for target in options delegate metadata; do \
 	  mkdir -p build/fuzz/corpus/$$target; \
 	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) \
 	    -max_len=600 -verbosity=0 -print_final_stats=1 \

@@ -114,6 +114,40 @@ def test_enhancer_is_causal(audio):
     assert moved.any() and not moved[: 4000 - 31].any()
 
 
+@pytest.mark.parametrize(
+    "layer, units, arguments",
+    [
+        ("duspar", 116, {}),
+        ("gru", 96, {"mask_activation": "relu"}),
+        ("gru", 64, {"hop_length": 8}),
+    ],
+)
+def test_enhancer_begins_as_identity(layer, units, arguments, audio):
+    model = speech_enhancer(layer, units, **arguments)
+    audio = audio[:, :2000]
+    enhanced = to_numpy(model(audio))
+    ratio = np.sum(audio**2) / np.sum((enhanced - audio) ** 2)
+    assert 10 * np.log10(ratio) > 25
+
+
+def test_encoder_begins_as_fourier_transform():
+    model = speech_enhancer("spar", 32, num_layers=1)
+    kernel = to_numpy(model.get_layer("encoder").kernel)
+    time = np.arange(32)
+    window = np.sin(np.pi * time / 32)
+    # Features 8 and 9, the fifth pair, are the parts of one coefficient of a
+    # transform whose frequencies lie halfway between the usual ones.
+    wave = np.exp(-2j * np.pi * (4 + 0.5) / 32 * (time - 15.5))
+    signal = np.random.default_rng(0).normal(size=32)
+    expected = np.sum(window * wave * signal) / 4
+    features = signal @ kernel
+    assert_close(features[8:10], [expected.real, -expected.imag], atol=1e-6)
+    # Every other pair has the other sign.
+    wave = np.exp(-2j * np.pi * (5 + 0.5) / 32 * (time - 15.5))
+    expected = np.sum(window * wave * signal) / 4
+    assert_close(features[10:12], [-expected.real, expected.imag], atol=1e-6)
+
+
 def test_options_reach_the_layers():
     model = keyword_spotter("delta_gru", 6, options={"theta": 0.5})
     assert model.get_layer("recurrent_2").theta == 0.5
