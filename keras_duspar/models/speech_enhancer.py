@@ -11,6 +11,8 @@ from keras_duspar.models.stack import SAMPLE_RATE
 from keras_duspar.models.stack import audio_input
 from keras_duspar.models.stack import recurrent_layer
 
+# Brings speech at 30 dB below full scale to one.
+GAIN = 32.0
 # Of the mask's kernel, at the start; one would be Glorot's.
 MASK_VARIANCE = 0.01
 
@@ -31,7 +33,7 @@ def speech_enhancer(
     A linear encoder turns short frames of samples into features, recurrent
     layers and a dense layer estimate a mask for them, and a linear decoder
     turns the masked features into frames that are joined by Hann-windowed
-    overlap-add.
+    overlap-add. In between, audio is 30 dB louder than outside.
 
     The paper's parameter counts leave room for `4 * units` parameters more
     than its text names. Two layer normalisations, one of the features that
@@ -79,10 +81,13 @@ def speech_enhancer(
     frames = Frames(
         frame_length, hop_length, "full", SAMPLE_RATE, name="frames"
     )(audio)
+    # Speech of a usual level is far below one, where the steps of an optimizer
+    # like Adam would make biases louder than it.
+    frames = keras.layers.Rescaling(GAIN, name="amplified")(frames)
     features = keras.layers.Dense(units, name="encoder")(frames)
-    # A power: that of features of speech 40 dB below full scale or so. Quieter
-    # frames stay quiet, and the recurrent layers can tell.
-    x = keras.layers.LayerNormalization(epsilon=1e-5, name="encoder_norm")(
+    # Frames whose features are weaker than this stay weak, so that the
+    # recurrent layers can tell noise between words from words.
+    x = keras.layers.LayerNormalization(epsilon=1e-2, name="encoder_norm")(
         features
     )
     for i in range(num_layers):
@@ -99,6 +104,7 @@ def speech_enhancer(
     )(x)
     masked = keras.layers.Multiply(name="masked")([features, mask])
     decoded = keras.layers.Dense(frame_length, name="decoder")(masked)
+    decoded = keras.layers.Rescaling(1 / GAIN, name="attenuated")(decoded)
     clean = OverlapAdd(hop_length, name="overlap_add", dtype="float32")(
         decoded, like=audio
     )

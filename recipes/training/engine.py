@@ -11,8 +11,10 @@ import tensorflow as tf
 
 import keras_duspar
 from datasets import pipeline
+from keras_duspar.layers import native_loop
 from training import checkpoint
 from training import distributed
+from training import quantization
 from training import report
 from training.errors import TrainingError
 
@@ -54,28 +56,59 @@ class Training:
         self.config, self.job = task.config, job
         keras.utils.set_random_seed(self.config.seed)
         self.batches = job.share(task.batches("train", training=True))
-        self.model = task.build()
+        self.rounds_from = quantization.first_epoch(self.config)
+        quantization.check_job(self.config, job)
+        step = checkpoint.last_step(folder)
+        model = task.build()
         if not (folder / checkpoint.FILE).exists():
-            task.adapt(self.model)
-        self.phase = None
+            quantization.start(task, model)
+        quantized = step > self.rounds_from * len(self.batches)
+        if quantized:
+            model = keras_duspar.quantize(model, self.config.quantize)
+        self._use(model, quantized)
         with job.scope():
-            self.twin = job.twin(self.model, task.build)
-            self.trained = task.augmented(self.twin)
-            self.optimizer = optimizer(self.config, len(self.batches))
-            self._compile(0)
             self.progress = checkpoint.restore(folder, self.trained)
         job.check_agreement(self.progress.step)
         if job.leads:
-            self._prepare_reports()
+            self.events = tf.summary.create_file_writer(
+                str(folder / "tensorboard")
+            )
 
-    def _prepare_reports(self):
-        task, folder = self.task, self.folder
-        self.occupancy = keras_duspar.callbacks.Occupancy(
-            list(task.unpadded("validation", 1))
-        )
-        self.occupancy.set_model(self.model)
-        self.occupancy.on_train_begin()
-        self.events = tf.summary.create_file_writer(str(folder / "tensorboard"))
+    def _use(self, model, quantized):
+        """Goes on with a model, in one of the two parts of a run."""
+        self.model, self.quantized = model, quantized
+        first, last = 0, min(self.rounds_from, self.config.epochs)
+        rate = self.config.learning_rate
+        if quantized:
+            first, last = self.rounds_from, self.config.epochs
+            rate *= quantization.RATE if first or self.config.start else 1
+        self.phase, self.path_shown = None, False
+        with self.job.scope():
+            self.twin = self.job.twin(model, self.task.build)
+            self.trained = self.task.augmented(self.twin)
+            self.optimizer = optimizer(
+                self.config, rate, max(1, last - first) * len(self.batches)
+            )
+            self._compile(first)
+        if self.job.leads:
+            self.occupancy = keras_duspar.callbacks.Occupancy(
+                list(self.task.unpadded("validation", 1))
+            )
+            self.occupancy.set_model(model)
+            self.occupancy.on_train_begin()
+
+    def _begin_epoch(self, epoch):
+        if epoch >= self.rounds_from and not self.quantized:
+            trained = bool(epoch or self.config.start)
+            model = quantization.begin(
+                self.task, self.folder, self.model, trained
+            )
+            self._use(model, quantized=True)
+            self.progress.best = None  # of the float models
+        frozen_from = quantization.first_frozen_epoch(self.config)
+        if self.quantized and epoch >= frozen_from > self.rounds_from:
+            keras_duspar.quantization.freeze(self.model)
+        self._compile(epoch)
 
     def _compile(self, epoch):
         phase = self.task.phase(epoch)
@@ -110,7 +143,7 @@ class Training:
                     description=f"epoch {epoch + 1}/{self.config.epochs}",
                 )
                 with self.job.scope(), self.job.watched():
-                    self._compile(epoch)
+                    self._begin_epoch(epoch)
                     self._train_epoch(epoch, update)
                 self._end_epoch(epoch)
 
@@ -123,6 +156,7 @@ class Training:
         started = time.monotonic() - progress.seconds
         for batch in dataset.as_numpy_iterator():
             self._step(*self.task.feed(batch))
+            self._show_path()
             update(completed=progress.step)
             progress.seconds = time.monotonic() - started
             if (
@@ -149,6 +183,23 @@ class Training:
         for name, value in {**logs, "count": 1}.items():
             sums[name] = sums.get(name, 0.0) + float(value)
         self.progress.step += 1
+
+    def _show_path(self):
+        """Says, once, what computes the recurrent layers in training."""
+        if self.path_shown or not self.job.leads:
+            return
+        path = native_loop.used_by(self.twin.layers)
+        if path:
+            self.console.print(
+                f"recurrent layers trained by {path}",
+                highlight=False,
+                soft_wrap=True,
+            )
+            if (self.folder / "environment.json").exists():
+                known = self.folder.read_json("environment.json")
+                known["recurrent_layers"] = path
+                self.folder.write_json("environment.json", known)
+        self.path_shown = True
 
     def _end_epoch(self, epoch):
         progress = self.progress
@@ -208,18 +259,16 @@ class Training:
         )
 
 
-def optimizer(config, steps):
+def optimizer(config, rate, steps):
     """AdamW, as the settings say.
 
     Args:
         config: A `Config`.
-        steps: Integer, steps in an epoch.
+        rate: Float, the learning rate at the start.
+        steps: Integer, steps until the schedule ends.
     """
-    rate = config.learning_rate
     if config.schedule == "cosine":
-        rate = keras.optimizers.schedules.CosineDecay(
-            rate, config.epochs * steps
-        )
+        rate = keras.optimizers.schedules.CosineDecay(rate, steps)
     return keras.optimizers.AdamW(
         rate,
         weight_decay=config.weight_decay,
@@ -254,6 +303,8 @@ def evaluate(task, folder):
         "test": task.test(model, folder),
         "seconds": sum(row["seconds"] for row in progress.rows),
     }
+    if config.quantize is not None:
+        result["quantization"] = quantization.evaluate(task, folder, model)
     folder.write_json("result.json", result)
     report.write(folder.path)
     return result

@@ -8,7 +8,7 @@ import numpy as np
 import soundfile
 import tensorflow_io
 
-from recipes.datasets import audio_io
+from datasets import audio_io
 
 
 def main():

@@ -134,7 +134,7 @@ def check(name, chosen, folder):
         return f"left out: there is no Python {chosen.python}"
     environment = {
         **os.environ,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'recipes'}",
         "KERAS_BACKEND": chosen.backend,
         "KERAS_DUSPAR_LIBRARY": native.library_path(),
     }

@@ -274,9 +274,7 @@ def test_training_varies_loudness_and_noise_and_nothing_else_does():
         noise_variety=0,
         made_noise=0,
     )
-    varied = EnhancementBatches(
-        data, "train", 12, True, 1, 4000, made_noise=0
-    )
+    varied = EnhancementBatches(data, "train", 12, True, 1, 4000, made_noise=0)
     gains, spectra = [], []
     for index in range(12):
         noisy, clean = plain.utterance(index)

@@ -62,11 +62,14 @@ def test_end_of_a_command_counts():
 
     task = types.SimpleNamespace(group=4096)
     audio = np.zeros((4, 16384), "float32")
-    batch = audio, {
-        "labels": np.array([[1], [2], [3], [4]], "int32"),
-        "label_lengths": np.ones(4, "int32"),
-        "sample_lengths": np.array([4096, 4097, 16384, 300], "int32"),
-    }
+    batch = (
+        audio,
+        {
+            "labels": np.array([[1], [2], [3], [4]], "int32"),
+            "label_lengths": np.ones(4, "int32"),
+            "sample_lengths": np.array([4096, 4097, 16384, 300], "int32"),
+        },
+    )
     fed, targets = slu.IntentRecognition.feed(task, batch)
     assert fed is audio
     assert targets.tolist() == [[1, 1], [2, 2], [4, 3], [1, 4]]

@@ -96,8 +96,9 @@ typedef struct outputs {
 } outputs;
 
 static outputs find_outputs(const void* packed, const parts* p, float* state) {
+  const float* bias = (const void*)((const char*)packed + p->bias);
   const float* scales = (const void*)((const char*)packed + p->scales);
-  return (outputs){packed, scales, scales + p->padded, state};
+  return (outputs){bias, scales, scales + p->padded, state};
 }
 
 /* Moves a vector of the state by its sums. */
@@ -183,8 +184,7 @@ INLINE void run_rows(duspar_format format, const char* tile, size_t vectors,
 INLINE size_t run_floats(duspar_format format, const duspar_shape* shape,
                          const void* packed, const float* a, float* state,
                          void* scratch) {
-  parts p;
-  find_parts(shape, &p);
+  const parts p = *(const parts*)packed;
   const operand_list list = find_list(shape, scratch);
   const outputs out = find_outputs(packed, &p, state);
   const size_t count = list_operand(shape, a, false, 0.0f, &list);
@@ -250,17 +250,21 @@ INLINE void add_integers(int bits, const char* tile, size_t row_bytes,
   dot_rows(bits, candidate, r0 + QUAD, r1 + QUAD, r2 + QUAD, r3 + QUAD, q);
 }
 
-/* One tile of integers. */
-INLINE void sum_integers(int bits, const char* tile, size_t row_bytes,
-                         const operand_list* list, size_t count, vi gate[4],
-                         vi candidate[4]) {
+/* One tile of integers: the sums of the gate, then of the candidate. */
+INLINE void sum_integers(int bits, const char* tile, const operand_list* list,
+                         size_t count, vi sums[8]) {
+  vi gate[4], candidate[4]; /* in registers */
   UNROLL for (int t = 0; t < 4; ++t) gate[t] = candidate[t] = vi_zero();
   for (size_t k = 0; k < count; k += 4) {
     UNROLL for (size_t r = 0; r < 4; ++r) {
-      const char* next = tile + list->index[k + 8 + r] * row_bytes;
+      const char* next = tile + (size_t)list->index[k + 8 + r] * 2 * QUAD;
       UNROLL for (int b = 0; b < 2 * QUAD; b += LINE) prefetch(next + b);
     }
-    add_integers(bits, tile, row_bytes, list, k, gate, candidate);
+    add_integers(bits, tile, 2 * QUAD, list, k, gate, candidate);
+  }
+  UNROLL for (int t = 0; t < 4; ++t) {
+    sums[t] = gate[t];
+    sums[t + 4] = candidate[t];
   }
 }
 
@@ -293,21 +297,17 @@ INLINE void add_integer_rows(int bits, const char* tile, size_t padded,
 INLINE size_t run_integers(int bits, const duspar_shape* shape,
                            const void* packed, const float* a, float* state,
                            void* scratch) {
-  parts p;
-  find_parts(shape, &p);
+  const parts p = *(const parts*)packed;
   const operand_list list = find_list(shape, scratch);
   const outputs out = find_outputs(packed, &p, state);
-  const float inverse =
-      *(const float*)(const void*)((const char*)packed + p.inverse);
-  const size_t count = list_operand(shape, a, true, inverse, &list);
+  const size_t count = list_operand(shape, a, true, p.inverse, &list);
   const vf lost = vf_set(to_bytes(&list, count) ? NAN : 1.0f);
   const char* tile = (const char*)packed + p.tiles;
   vi here[8];
   vi* sums = p.far ? (void*)list.sums : here;
   if (p.far) add_integer_rows(bits, tile, p.padded, &list, count);
   for (size_t j = 0; j < shape->outputs; j += QUAD) {
-    if (!p.far)
-      sum_integers(bits, tile, 2 * QUAD, &list, count, sums, sums + 4);
+    if (!p.far) sum_integers(bits, tile, &list, count, sums);
     UNROLL for (size_t t = 0; t < 4; ++t) {
       if (j + t * LANES >= shape->outputs) continue;
       finish(true, vf_mul(vi_to_vf(sums[t]), lost),

@@ -24,13 +24,15 @@ static size_t round_up(size_t count, size_t multiple) {
   return (count + multiple - 1) / multiple * multiple;
 }
 
-/* Where the parts of the packed weights begin, in bytes. */
+/* The head of the packed weights: where their parts begin, in bytes. A step
+ * reads it, instead of computing sizes again. */
 typedef struct parts {
   size_t padded; /* outputs, with those that fill up the last vector */
+  size_t bias;
   size_t scales;
-  size_t inverse;
   size_t tiles;
   size_t bytes;
+  float inverse; /* of the operand's scale, for integers */
   bool far;
 } parts;
 
@@ -40,17 +42,18 @@ static bool find_parts(const duspar_shape* shape, parts* p) {
   size_t end = 0, weights;
   if (!duspar_add(shape->outputs, QUAD - 1, &p->padded)) return false;
   p->padded = round_up(shape->outputs, shape->operand_bits ? QUAD : LANES);
+  p->inverse = 0.0f;
   if (!duspar_multiply(p->padded, 2 * weight, &weights) ||
-      !duspar_multiply(weights, shape->inputs, &weights)) {
+      !duspar_multiply(weights, shape->inputs, &weights) ||
+      !duspar_add_lines(1, sizeof(parts), &end)) {
     return false;
   }
+  p->bias = end;
   if (!duspar_add_lines(p->padded, sizeof(float), &end)) return false;
   p->scales = end;
   if (!duspar_add_lines(scaled ? p->padded : 0, 2 * sizeof(float), &end)) {
     return false;
   }
-  p->inverse = end;
-  if (!duspar_add_lines(1, sizeof(float), &end)) return false;
   p->tiles = end;
   p->far = weights > FAR;
   if (!duspar_add_lines(weights, 1, &end)) return false;
@@ -98,7 +101,7 @@ static operand_list find_list(const duspar_shape* shape, void* scratch) {
 static size_t tile_width(const parts* p, size_t first) {
   const size_t rest = p->padded / LANES - first;
   const size_t tiles = p->far ? 1 : (rest + MAX_TILE - 1) / MAX_TILE;
-  return (rest + tiles - 1) / tiles;
+  return (uint32_t)(rest + tiles - 1) / (uint32_t)tiles; /* the faster one */
 }
 
 /* Puts weights of one input, from output `first` on, into its row of a tile:
@@ -142,14 +145,15 @@ static void pack(const duspar_shape* shape, const duspar_cell* cell,
   char* to = packed;
   parts p;
   find_parts(shape, &p); /* packed_bytes has succeeded */
-  pack_vector(shape, &p, cell->gate_bias, 1.0f, packed);
+  if (integers) p.inverse = 1.0f / cell->operand_scale;
+  memcpy(packed, &p, sizeof p);
+  pack_vector(shape, &p, cell->gate_bias, 1.0f, (void*)(to + p.bias));
   if (shape->weight_type == DUSPAR_INT8) {
     const float factor = integers ? cell->operand_scale : 1.0f;
     float* scales = (void*)(to + p.scales);
     pack_vector(shape, &p, cell->gate_scale, factor, scales);
     pack_vector(shape, &p, cell->candidate_scale, factor, scales + p.padded);
   }
-  *(float*)(void*)(to + p.inverse) = integers ? 1.0f / cell->operand_scale : 0;
   /* Two weights of bfloat16 share a word. */
   const size_t group = integers                                ? QUAD
                        : shape->weight_type == DUSPAR_BFLOAT16 ? 1
