@@ -102,6 +102,7 @@ class RecurrentLayer(keras.layers.RNN):
         self.implementation = checks.choice(
             "implementation", implementation, native_loop.IMPLEMENTATIONS
         )
+        self.supports_jit = native_loop.supports_jit(self)
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

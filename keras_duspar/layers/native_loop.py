@@ -86,6 +86,12 @@ def obstacle(layer, sequences=None, mask=None):
     return reason
 
 
+def supports_jit(layer):
+    """Whether Keras may compile a layer with XLA."""
+    native = chosen(layer) != "keras" and obstacle(layer) is None
+    return bridge().SUPPORTS_JIT if native else True
+
+
 @functools.cache
 def missing():
     """What is missing for any native training at all, or `None`."""

@@ -106,9 +106,17 @@ class Config:
         return f"{self.task}-{data}-{self.model}-{self.units}-seed{self.seed}"
 
 
-def add_arguments(parser, config_class):
-    """Adds a flag for every setting to an `argparse` parser."""
+def add_arguments(parser, config_class, without=()):
+    """Adds a flag for every setting to an `argparse` parser.
+
+    Args:
+        parser: The parser, or a group of its arguments.
+        config_class: The recipe's subclass of `Config`.
+        without: Names of settings that get none.
+    """
     for field in dataclasses.fields(config_class):
+        if field.name in without:
+            continue
         options = dict(field.metadata)
         if field.name == "preset":
             options["choices"] = tuple(config_class.presets)

@@ -12,11 +12,12 @@ import tensorflow as tf
 import keras_duspar
 from datasets import pipeline
 from training import checkpoint
+from training import distributed
 from training import report
 from training.errors import TrainingError
 
 
-def run(task, folder, console=None):
+def run(task, folder, console=None, job=None):
     """Trains, tests and reports.
 
     Args:
@@ -24,13 +25,18 @@ def run(task, folder, console=None):
         folder: A `RunFolder`. If it has a checkpoint, training goes on there.
         console: A `rich.console.Console` to write to. Default: `None`, the
             standard output.
+        job: A `distributed.Job` that this process is part of. Default:
+            `None`, it trains alone.
 
     Returns:
-        The dictionary that is written to `result.json`.
+        The dictionary that is written to `result.json`; `None` in those
+        processes of a job that only help to train.
     """
     console = console or rich.console.Console()
-    Training(task, folder, console).run()
-    return evaluate(task, folder)
+    job = job or distributed.Alone()
+    Training(task, folder, console, job).run()
+    job.end()
+    return evaluate(task, folder) if job.leads else None
 
 
 class Training:
@@ -40,21 +46,30 @@ class Training:
         task: A `Task`.
         folder: A `RunFolder`.
         console: A `rich.console.Console`.
+        job: A `distributed.Job`.
     """
 
-    def __init__(self, task, folder, console):
+    def __init__(self, task, folder, console, job):
         self.task, self.folder, self.console = task, folder, console
-        self.config = task.config
+        self.config, self.job = task.config, job
         keras.utils.set_random_seed(self.config.seed)
-        self.batches = task.batches("train", training=True)
+        self.batches = job.share(task.batches("train", training=True))
         self.model = task.build()
-        self.trained = task.augmented(self.model)
-        self.optimizer = optimizer(self.config, len(self.batches))
-        self.phase = None
-        self._compile(0)
-        self.progress = checkpoint.restore(folder, self.trained)
-        if not self.progress.step:
+        if not (folder / checkpoint.FILE).exists():
             task.adapt(self.model)
+        self.phase = None
+        with job.scope():
+            self.twin = job.twin(self.model, task.build)
+            self.trained = task.augmented(self.twin)
+            self.optimizer = optimizer(self.config, len(self.batches))
+            self._compile(0)
+            self.progress = checkpoint.restore(folder, self.trained)
+        job.check_agreement(self.progress.step)
+        if job.leads:
+            self._prepare_reports()
+
+    def _prepare_reports(self):
+        task, folder = self.task, self.folder
         self.occupancy = keras_duspar.callbacks.Occupancy(
             list(task.unpadded("validation", 1))
         )
@@ -84,6 +99,7 @@ class Training:
             rich.progress.TextColumn("left"),
             rich.progress.TimeRemainingColumn(elapsed_when_finished=True),
             console=self.console,
+            disable=not self.job.leads,
         ) as bar:
             total = steps * self.config.epochs
             shown = bar.add_task("training", total=total)
@@ -93,8 +109,9 @@ class Training:
                     shown,
                     description=f"epoch {epoch + 1}/{self.config.epochs}",
                 )
-                self._compile(epoch)
-                self._train_epoch(epoch, update)
+                with self.job.scope(), self.job.watched():
+                    self._compile(epoch)
+                    self._train_epoch(epoch, update)
                 self._end_epoch(epoch)
 
     def _train_epoch(self, epoch, update):
@@ -108,8 +125,10 @@ class Training:
             self._step(*self.task.feed(batch))
             update(completed=progress.step)
             progress.seconds = time.monotonic() - started
-            if progress.step % steps and not (
-                progress.step % self.config.checkpoint_steps
+            if (
+                self.job.leads
+                and progress.step % steps
+                and not progress.step % self.config.checkpoint_steps
             ):
                 checkpoint.save(self.folder, self.trained, progress)
 
@@ -134,6 +153,11 @@ class Training:
     def _end_epoch(self, epoch):
         progress = self.progress
         started = time.monotonic()
+        if not self.job.leads:
+            progress.sums = {}
+            return
+        with self.job.watched():
+            self.job.copy(self.twin, self.model)
         count = progress.sums.pop("count")
         row = {"epoch": epoch + 1}
         row |= {name: value / count for name, value in progress.sums.items()}

@@ -94,8 +94,13 @@ class RunFolder:
             writer.writerows(rows)
 
 
-def environment():
-    """What a run depends on besides its settings."""
+def environment(command=None):
+    """What a run depends on besides its settings.
+
+    Args:
+        command: List of strings, the command line, or `None` for that of the
+            process.
+    """
     versions = {}
     for package in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -104,7 +109,7 @@ def environment():
         "started": datetime.datetime.now(datetime.UTC).isoformat(
             timespec="seconds"
         ),
-        "command": sys.argv,
+        "command": command or sys.argv,
         "git_revision": git_revision(),
         "python": platform.python_version(),
         "platform": platform.platform(),
