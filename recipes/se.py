@@ -168,7 +168,8 @@ class SpeechEnhancement(training.Task):
                 part = samples[: side.shape[1]]
                 side[i, : len(part)] = part
         noisy, clean = audio.astype("float32")
-        if not hasattr(self, "scored"):
+        if getattr(self, "scored_model", None) is not model:
+            self.scored_model = model
             self.scored = keras.Model(model.input, model.output)
             self.scored.compile(
                 loss=self.loss(1),

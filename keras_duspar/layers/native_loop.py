@@ -36,20 +36,42 @@ def chosen(layer):
 def is_used(layer, sequences, mask=None):
     """Whether a layer in training is to run in the native library.
 
-    Raises `ValueError` if the layer asks for it and something stands against
-    it.
+    What was decided, and why, is noted for `used_by()`. Raises `ValueError`
+    if the layer asks for the library and something stands against it.
     """
     implementation = chosen(layer)
-    if implementation == "keras":
-        return False
-    reason = obstacle(layer, sequences, mask)
+    reason = f"`implementation` is {implementation!r}"
+    if implementation != "keras":
+        reason = obstacle(layer, sequences, mask)
     if reason is not None and implementation == "native":
         raise ValueError(
             f"`implementation='native'` of layer {layer.name!r} must be "
             f"possible, but {reason}. Use `implementation='auto'`, which "
             "then computes with Keras."
         )
+    # Past Keras' own way to set an attribute, which would track it.
+    vars(layer)["_trained_by"] = reason
     return reason is None
+
+
+def used_by(layers):
+    """What computed the last training step of recurrent layers.
+
+    Args:
+        layers: The layers, of which those of other kinds are left out.
+
+    Returns:
+        A string such as `"native (avx512): duspar, duspar_1"`.
+    """
+    found = {}
+    for layer in layers:
+        if "_trained_by" not in vars(layer):
+            continue
+        reason = vars(layer)["_trained_by"]
+        kernel = library.load().duspar_train_kernel(0) if not reason else b""
+        path = f"Keras ({reason})" if reason else f"native ({kernel.decode()})"
+        found.setdefault(path, []).append(layer.name)
+    return "; ".join(f"{k}: {', '.join(v)}" for k, v in found.items())
 
 
 def obstacle(layer, sequences=None, mask=None):
@@ -84,6 +106,12 @@ def obstacle(layer, sequences=None, mask=None):
             return f"the input's dtype is {sequences.dtype}, not 'float32'"
         reason = bridge().obstacle(sequences)
     return reason
+
+
+def supports_jit(layer):
+    """Whether Keras may compile a layer with XLA."""
+    native = chosen(layer) != "keras" and obstacle(layer) is None
+    return bridge().SUPPORTS_JIT if native else True
 
 
 @functools.cache

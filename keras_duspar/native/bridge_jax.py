@@ -10,6 +10,9 @@ import numpy as np
 from keras_duspar.native import training
 from keras_duspar.native.library import load
 
+# Whether the operation can be part of what XLA or `torch.compile` compiles.
+SUPPORTS_JIT = True
+
 
 def obstacle(sequences):
     """What stands against native training here, or `None`."""
@@ -49,23 +52,23 @@ def _register():
         )
 
 
-def _call(name, options, shapes, *arguments):
+def _call(name, sizes, shapes, *arguments):
     call = jax.ffi.ffi_call(
         f"duspar_{name}",
         [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes],
         vmap_method="sequential",
     )
-    return call(np.array(options.numbers(), "int32"), *arguments)
+    options = np.array([sizes.kind, sizes.threads, sizes.chunk], "int32")
+    return call(options, *arguments)
 
 
 def _forward(options, x, states, weights, keep):
-    batch, steps, features = x.shape
     units = states[0].shape[-1]
-    shapes = [(batch, steps, units), *[s.shape for s in states]]
+    sizes = training.describe(options, *x.shape, units)
+    shapes = [(*x.shape[:2], units), *[s.shape for s in states]]
     if keep:
-        sizes = training.describe(options, batch, steps, features, units)
         shapes.append((training.reserve_size(sizes),))
-    y, *rest = _call("forward", options, shapes, x, *states, *weights)
+    y, *rest = _call("forward", sizes, shapes, x, *states, *weights)
     return (y, tuple(rest[: len(states)])), rest[len(states) :]
 
 
@@ -88,9 +91,10 @@ def _run_backward(options, kept, gradients):
 def _gradients(options, kept, gradients):
     x, reserve, weights = kept
     dy, states = gradients
+    sizes = training.describe(options, *x.shape, dy.shape[-1])
     shapes = [x.shape, *[s.shape for s in states], *[w.shape for w in weights]]
     dx, *rest = _call(
-        "backward", options, shapes, x, reserve, dy, *states, *weights
+        "backward", sizes, shapes, x, reserve, dy, *states, *weights
     )
     return dx, tuple(rest[: len(states)]), tuple(rest[len(states) :])
 

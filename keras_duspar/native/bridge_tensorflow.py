@@ -5,6 +5,9 @@ import tensorflow as tf
 
 from keras_duspar.native import training
 
+# Whether the operation can be part of what XLA or `torch.compile` compiles.
+SUPPORTS_JIT = False
+
 
 def obstacle(sequences):
     """What stands against native training here, or `None`."""

@@ -5,6 +5,9 @@ from torch.autograd.function import once_differentiable
 
 from keras_duspar.native import training
 
+# Whether the operation can be part of what XLA or `torch.compile` compiles.
+SUPPORTS_JIT = True
+
 
 def obstacle(sequences):
     """What stands against native training here, or `None`."""

@@ -13,6 +13,11 @@ from keras_duspar.native.library import load
 
 CHUNK = "KERAS_DUSPAR_TRAINING_CHUNK"
 
+# Above this many bytes it takes longer to get memory and to fill it than to
+# compute the steps of a short chunk, which stay in the cache, once more.
+LARGE_RESERVE = 16 * 2**20
+SHORT_CHUNK = 8
+
 
 class Options(NamedTuple):
     """How the passes of a layer are computed.
@@ -21,29 +26,27 @@ class Options(NamedTuple):
         kind: `"spar"` or `"duspar"`.
         threads: How many threads share the batch. Results do not depend on
             it.
-        chunk: 0, or after how many steps states are kept; the steps between
-            are computed again in the backward pass.
+        chunk: After how many steps states are kept; the steps between are
+            computed again in the backward pass. With 0 everything is kept.
+            `None` stands for a short chunk where much would be kept, else 0.
     """
 
     kind: str
     threads: int = 1
-    chunk: int = 0
+    chunk: int | None = None
 
     @property
     def states(self):
         """Number of states."""
         return 2 if self.kind == "duspar" else 1
 
-    def numbers(self):
-        """The options as the library's handlers for JAX take them."""
-        return [interface.KINDS[self.kind], self.threads, self.chunk]
-
 
 def default_options(kind):
     """Options from the environment.
 
     Threads are as many as the process has processors, and not more than
-    `OMP_NUM_THREADS`. `KERAS_DUSPAR_TRAINING_CHUNK` is the chunk.
+    `OMP_NUM_THREADS`. `KERAS_DUSPAR_TRAINING_CHUNK` is the chunk if it is
+    set.
 
     Args:
         kind: `"spar"` or `"duspar"`.
@@ -56,7 +59,7 @@ def default_options(kind):
     except AttributeError:  # not on every system
         threads = os.cpu_count() or 1
     threads = min(threads, _number("OMP_NUM_THREADS", threads) or threads)
-    return Options(kind, threads, _number(CHUNK, 0))
+    return Options(kind, threads, _number(CHUNK, None))
 
 
 def _number(variable, default):
@@ -75,16 +78,18 @@ def _number(variable, default):
 
 def describe(options, batch, steps, features, units):
     """The `duspar_training` of a pass over sequences of these sizes."""
-    kind, threads, chunk = options.numbers()
-    return interface.Training(
-        kind=kind,
-        threads=threads,
+    training = interface.Training(
+        kind=interface.KINDS[options.kind],
+        threads=options.threads,
         batch=batch,
         steps=steps,
         features=features,
         units=units,
-        chunk=chunk,
+        chunk=options.chunk or 0,
     )
+    if options.chunk is None and 4 * reserve_size(training) > LARGE_RESERVE:
+        training.chunk = SHORT_CHUNK
+    return training
 
 
 def reserve_size(training):

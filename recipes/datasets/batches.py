@@ -95,7 +95,7 @@ class KeywordBatches(NoisyBatches):
             noise_snrs_db,
         )
 
-    def collate(self, indices, epoch):
+    def collate(self, indices, epoch, whole):
         audio = np.zeros((len(indices), self.length), "float32")
         labels = np.empty(len(indices), "int32")
         for row, index in enumerate(indices):
@@ -171,9 +171,10 @@ class IntentBatches(NoisyBatches):
             noise_snrs_db,
         )
 
-    def collate(self, indices, epoch):
+    def collate(self, indices, epoch, whole):
         lengths = self.lengths[indices].astype("int32")
-        width = -(-lengths.max() // self.pad_multiple) * self.pad_multiple
+        longest = int(self.lengths[whole].max())
+        width = -(-longest // self.pad_multiple) * self.pad_multiple
         audio = np.zeros((len(indices), width), "float32")
         labels = np.zeros((len(indices), self.most), "int32")
         label_lengths = np.empty(len(indices), "int32")
@@ -307,7 +308,7 @@ class EnhancementBatches(Batches):
             noise = mix(noise, other, rng.uniform(-5, 15))[0]
         return noise
 
-    def collate(self, indices, epoch):
+    def collate(self, indices, epoch, whole):
         pairs, starts = [], []
         for index in indices:
             rng = self.random(epoch, index)
@@ -317,7 +318,7 @@ class EnhancementBatches(Batches):
             starts.append(int(rng.integers(spare + 1)) if self.training else 0)
         width = self.segment
         if not self.training:
-            longest = max(len(clean) for _, clean in pairs)
+            longest = int(self.lengths[whole].max())
             width = -(-longest // self.pad_multiple) * self.pad_multiple
         batch = np.zeros((2, len(indices), width), "float32")
         for row, (pair, start) in enumerate(zip(pairs, starts)):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import keras_duspar
+from keras_duspar.models import group_samples
 from keras_duspar.models import intent_recognizer
 from keras_duspar.models import keyword_spotter
 from keras_duspar.models import speech_enhancer
@@ -95,6 +96,8 @@ def test_lengths_and_shapes(audio):
     assert tuple(keyword_spotter("gru", 6, 12)(audio).shape) == (2, 12)
     # 8000 samples are 31 frames, then 7, then 1.
     assert tuple(intent_recognizer("duspar", 6)(audio).shape) == (2, 1, 32)
+    model = intent_recognizer("spar", 6, pool_size=3, num_layers=3)
+    assert group_samples(model) == 256 * 3**3
     for samples in (16, 17, 1000):
         model = speech_enhancer("duspar", 6)
         assert tuple(model(audio[:, :samples]).shape) == (2, samples)

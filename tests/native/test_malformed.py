@@ -154,7 +154,7 @@ CASES = {
             "operands": "uint8",
             "weights": {"operand_scales": np.array([1, 0], "float32")},
         },
-        "`feedback.operand_scale` must be a finite number above 0, not 0",
+        "`feedback.operand_scale` must be a finite number above 0.*not 0",
     ),
     "scales of operands that are no constant": (
         {

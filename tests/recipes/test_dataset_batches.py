@@ -122,13 +122,8 @@ def test_shards_together_are_the_batch(task, count):
     shards = [part.shard(i, count) for i in range(count)]
     assert {len(shard) for shard in shards} == {len(whole)}
     for step in range(len(whole) + 1):
-        audio = whole[step][0]
-        for i, shard in enumerate(shards):
-            rows = audio[i::count]
-            piece = shard[step][0]
-            np.testing.assert_array_equal(
-                piece[:, : rows.shape[1]], rows[:, : piece.shape[1]]
-            )
+        pieces = [shard[step][0] for shard in shards]
+        np.testing.assert_array_equal(np.concatenate(pieces), whole[step][0])
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])

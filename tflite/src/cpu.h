@@ -10,7 +10,13 @@ bool duspar_cpu_has_avx2(void);
 /* Whether fused multiply-add of 256 bits can be used. */
 bool duspar_cpu_has_fma(void);
 
-/* Whether AVX-512 with its F, DQ, BW and VL parts can be used. */
+/* Whether AVX-512 can be used, its parts F, BW, DQ and VL. */
 bool duspar_cpu_has_avx512(void);
+
+/* Whether AVX-512 has products of bytes. */
+bool duspar_cpu_has_avx512_vnni(void);
+
+/* Whether ARM's dot product of bytes can be used. */
+bool duspar_cpu_has_dotprod(void);
 
 #endif /* DUSPAR_CPU_H_ */

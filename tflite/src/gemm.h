@@ -34,61 +34,20 @@ INLINE void multiply(const int rows, const int columns, const float* a,
   }
 }
 
+/* How many of `left` rows the next tile takes: few numbers, as each of them
+ * is code of its own. */
+INLINE size_t next_rows(size_t left) {
+  return left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
 /* Calls `function(rows, ...)` with a constant number of rows. */
-#if TILE_ROWS > 6
-#define MORE_ROWS(function, ...) \
-  case 7:                        \
-    function(7, __VA_ARGS__);    \
-    break;                       \
-  case 8:                        \
-    function(8, __VA_ARGS__);    \
-    break;                       \
-  case 9:                        \
-    function(9, __VA_ARGS__);    \
-    break;                       \
-  case 10:                       \
-    function(10, __VA_ARGS__);   \
-    break;                       \
-  case 11:                       \
-    function(11, __VA_ARGS__);   \
-    break;                       \
-  case 12:                       \
-    function(12, __VA_ARGS__);   \
-    break;
-#else
-#define MORE_ROWS(function, ...)
-#endif
-#define WITH_ROWS(rows, function, ...) \
-  switch (rows) {                      \
-    case 1:                            \
-      function(1, __VA_ARGS__);        \
-      break;                           \
-    case 2:                            \
-      function(2, __VA_ARGS__);        \
-      break;                           \
-    case 3:                            \
-      function(3, __VA_ARGS__);        \
-      break;                           \
-    case 4:                            \
-      function(4, __VA_ARGS__);        \
-      break;                           \
-    case 5:                            \
-      function(5, __VA_ARGS__);        \
-      break;                           \
-    case 6:                            \
-      function(6, __VA_ARGS__);        \
-      break;                           \
-      MORE_ROWS(function, __VA_ARGS__) \
-  }
-
-/* The first row of tile `index` when `rows` are divided evenly. */
-INLINE size_t tile_start(size_t rows, size_t tiles, size_t index) {
-  return rows * index / tiles;
-}
-
-INLINE size_t tile_count(size_t rows) {
-  return (rows + TILE_ROWS - 1) / TILE_ROWS;
-}
+/* clang-format off */
+#define WITH_ROWS(rows, function, ...)                        \
+  if ((rows) == TILE_ROWS) function(TILE_ROWS, __VA_ARGS__);  \
+  else if ((rows) == 4) function(4, __VA_ARGS__);             \
+  else if ((rows) == 2) function(2, __VA_ARGS__);             \
+  else function(1, __VA_ARGS__);
+/* clang-format on */
 
 INLINE void product_tile(const int rows, const int columns, const float* a,
                          size_t stride, size_t gap, size_t inner,
@@ -107,12 +66,10 @@ INLINE void product_tile(const int rows, const int columns, const float* a,
 NOINLINE void product(size_t rows, size_t padded_width, const float* a,
                       size_t stride, size_t gap, size_t inner,
                       const float* panels, float* out) {
-  const size_t tiles = tile_count(rows);
   for (size_t j = 0; j < padded_width; j += 2 * LANES) {
     const float* panel = panels + j * 2 * inner;
-    for (size_t t = 0; t < tiles; ++t) {
-      const size_t first = tile_start(rows, tiles, t);
-      const size_t count = tile_start(rows, tiles, t + 1) - first;
+    for (size_t first = 0, count; first < rows; first += count) {
+      count = next_rows(rows - first);
       const float* from = a + first * stride;
       float* to = out + first * padded_width + j;
       if (padded_width - j > LANES) {

@@ -5,8 +5,26 @@
 
 #include "error.h"
 
-/* Fastest first. */
+/* Fastest first. CMake says which of them it compiles. */
 static const duspar_kernel* const kernels[] = {
+#if defined(DUSPAR_HAS_AVX512_VNNI)
+    &duspar_kernel_avx512_vnni,
+#endif
+#if defined(DUSPAR_HAS_AVX512)
+    &duspar_kernel_avx512,
+#endif
+#if defined(DUSPAR_HAS_AVX2)
+    &duspar_kernel_avx2,
+#endif
+#if defined(DUSPAR_HAS_NEON_DOTPROD)
+    &duspar_kernel_neon_dotprod,
+#endif
+#if defined(DUSPAR_HAS_NEON)
+    &duspar_kernel_neon,
+#endif
+#if defined(DUSPAR_HAS_PORTABLE)
+    &duspar_kernel_portable,
+#endif
     &duspar_kernel_reference,
 };
 

@@ -30,10 +30,11 @@ typedef struct duspar_shape {
   int operand_bits; /* 0, 7 or 8 */
 } duspar_shape;
 
-/* Makes one step: state = S(a, state). `a` is not rectified yet. `packed` and
- * `scratch` lie on borders of cache lines. Returns how many entries of
- * relu(a) are not zero, after they were rounded to integers if they are. NaN
- * is counted. */
+/* Makes one step: state = S(a, state). `a` is not rectified yet. `packed`,
+ * `state` and `scratch` lie on borders of cache lines, and `state` is a whole
+ * number of them; what lies behind its end may be changed. Returns how many
+ * entries of relu(a) are not zero, after they were rounded to integers if they
+ * are. NaN is counted. */
 typedef size_t duspar_step(const duspar_shape* shape, const void* packed,
                            const float* a, float* state, void* scratch);
 
@@ -51,6 +52,12 @@ typedef struct duspar_kernel {
   duspar_step* step[DUSPAR_FORMATS];
 } duspar_kernel;
 
+extern const duspar_kernel duspar_kernel_avx512_vnni;
+extern const duspar_kernel duspar_kernel_avx512;
+extern const duspar_kernel duspar_kernel_avx2;
+extern const duspar_kernel duspar_kernel_neon_dotprod;
+extern const duspar_kernel duspar_kernel_neon;
+extern const duspar_kernel duspar_kernel_portable;
 extern const duspar_kernel duspar_kernel_reference;
 
 /* Returns the kernel of that name, or the fastest usable one for NULL. Sets

@@ -38,10 +38,11 @@ static duspar_status check_operand(const duspar_cell* cell, int bits,
                                    const char* inputs_name) {
   /* The largest sum: all operands and all weights, -128, as large as can be. */
   const int most = (int)(INT32_MAX / (128 * ((1ll << bits) - 1)));
-  if (!(cell->operand_scale > 0 && isfinite(cell->operand_scale))) {
+  if (!(cell->operand_scale > 0 && isfinite(cell->operand_scale) &&
+        isfinite(1.0f / cell->operand_scale))) {
     return duspar_fail(DUSPAR_INVALID,
                        "`%s.operand_scale` must be a finite number above 0, "
-                       "not %g.",
+                       "and its inverse finite, not %g.",
                        cell_name, (double)cell->operand_scale);
   }
   if (inputs > most) {
@@ -112,11 +113,11 @@ static duspar_status check_parameters(const duspar_parameters* p) {
   return check_operand(&p->feedback, bits, p->units, "feedback", "units");
 }
 
-static bool plan_scratch(duspar_layer* layer, const duspar_shape* largest) {
+static bool plan_scratch(duspar_layer* layer) {
   const size_t features = layer->feedforward.inputs;
   const size_t units = layer->feedforward.outputs;
   scratch_plan* plan = &layer->scratch;
-  size_t end = 0, kernel;
+  size_t end = 0, forward, back = 0;
   plan->operand = end;
   if (!duspar_add_lines(features, sizeof(float), &end)) return false;
   plan->output = end;
@@ -126,8 +127,14 @@ static bool plan_scratch(duspar_layer* layer, const duspar_shape* largest) {
   plan->g = end;
   if (!duspar_add_lines(features, sizeof(float), &end)) return false;
   plan->kernel = end;
-  if (!layer->kernel->scratch_bytes(largest, &kernel)) return false;
-  return duspar_add_lines(kernel, 1, &end) && ((plan->bytes = end), true);
+  if (!layer->kernel->scratch_bytes(&layer->feedforward, &forward) ||
+      (layer->kind == DUSPAR_KIND_DUSPAR &&
+       !layer->kernel->scratch_bytes(&layer->feedback, &back)) ||
+      !duspar_add_lines(forward > back ? forward : back, 1, &end)) {
+    return false;
+  }
+  plan->bytes = end;
+  return true;
 }
 
 /* Copies all weights into one block of memory. */
@@ -186,10 +193,7 @@ duspar_layer* duspar_layer_create(const duspar_parameters* p,
                                       type, p->operand_bits};
   layer->feedback = (duspar_shape){(size_t)p->units, (size_t)p->features, type,
                                    p->operand_bits};
-  const bool back_is_wider =
-      layer->kind == DUSPAR_KIND_DUSPAR && p->features > p->units;
-  if (!plan_scratch(layer,
-                    back_is_wider ? &layer->feedback : &layer->feedforward)) {
+  if (!plan_scratch(layer)) {
     duspar_fail(DUSPAR_INVALID, "`features` and `units` are too large.");
     duspar_layer_destroy(layer);
     return NULL;
@@ -251,6 +255,13 @@ static void run_sequence(const duspar_layer* layer, size_t steps,
   counts->steps += steps;
 }
 
+/* What lies behind a state, up to a whole cache line: kernels compute with it,
+ * so it had better be zero than anything. */
+static void clear_tail(float* state, size_t size) {
+  const size_t line = DUSPAR_ALIGNMENT / sizeof(float);
+  for (; size % line != 0; ++size) state[size] = 0.0f;
+}
+
 void duspar_layer_execute(const duspar_layer* layer, const duspar_sequence* s,
                           void* scratch, duspar_counts* counts) {
   const size_t features = layer->feedforward.inputs;
@@ -258,6 +269,8 @@ void duspar_layer_execute(const duspar_layer* layer, const duspar_sequence* s,
   const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
   float* f = (void*)((char*)scratch + layer->scratch.f);
   float* g = (void*)((char*)scratch + layer->scratch.g);
+  clear_tail(f, units);
+  clear_tail(g, features);
   for (size_t b = 0; b < s->batch; ++b) {
     const float* x = s->steps ? s->x + b * s->steps * features : NULL;
     float* y = s->steps && s->y ? s->y + b * s->steps * units : NULL;

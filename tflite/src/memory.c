@@ -1,7 +1,12 @@
-#include "memory.h"
+#if defined(__linux__)
+#define _DEFAULT_SOURCE /* for madvise */
+#include <sys/mman.h>
+#endif
 
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "memory.h"
 
 bool duspar_multiply(size_t a, size_t b, size_t* product) {
   if (b != 0 && a > SIZE_MAX / b) return false;
@@ -41,4 +46,18 @@ void* duspar_allocate(size_t bytes) {
 
 void duspar_release(void* memory) {
   if (memory != NULL) free(((void**)memory)[-1]);
+}
+
+void duspar_expect_use(void* memory, size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  const uintptr_t page = 4096, large = 1 << 21;
+  const uintptr_t start = ((uintptr_t)memory + page - 1) / page * page;
+  const uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
+  if (memory == NULL || end < start + 2 * large) return;
+  /* A hint: without it everything works, too. */
+  (void)madvise((void*)start, end - start, MADV_HUGEPAGE);
+#else
+  (void)memory;
+  (void)bytes;
+#endif
 }

@@ -23,4 +23,8 @@ void* duspar_allocate(size_t bytes);
 /* Frees what `duspar_allocate` returned; NULL is allowed. */
 void duspar_release(void* memory);
 
+/* Tells the system that a large block is about to be filled, so that it may
+ * give it in large pages. It takes a long time to give many small ones. */
+void duspar_expect_use(void* memory, size_t bytes);
+
 #endif /* DUSPAR_MEMORY_H_ */

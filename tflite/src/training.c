@@ -367,6 +367,7 @@ duspar_status duspar_train_forward(const duspar_training* training,
   pass->f = f;
   pass->g = g;
   float* memory;
+  duspar_expect_use(reserve, s.reserve_size * sizeof *reserve);
   status = prepare(&s, false, weights, reserve, &memory);
   if (status != DUSPAR_OK) return status;
   duspar_parallel(s.slice_count, s.threads, run_forward, &s);

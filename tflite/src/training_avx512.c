@@ -7,7 +7,7 @@
 #include "cpu.h"
 
 #define LANES 16
-#define TILE_ROWS 12
+#define TILE_ROWS 8
 #define MAX(a, b) ((vector)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #define MIN(a, b) ((vector)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #include "training_slice.h"

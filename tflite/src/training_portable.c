@@ -6,7 +6,7 @@
 #else
 #define LANES 1
 #endif
-#define TILE_ROWS 6
+#define TILE_ROWS 4
 #include "training_slice.h"
 
 static bool usable(void) { return true; }

@@ -102,11 +102,10 @@ INLINE void step_tile(const int rows, const cell_step* s, size_t first,
 }
 
 NOINLINE void step_cell(const cell_step* s, size_t rows) {
-  const size_t tiles = tile_count(rows);
   for (size_t j = 0; j < s->width; j += LANES) {
-    for (size_t t = 0; t < tiles; ++t) {
-      const size_t first = tile_start(rows, tiles, t);
-      WITH_ROWS(tile_start(rows, tiles, t + 1) - first, step_tile, s, first, j)
+    for (size_t first = 0, count; first < rows; first += count) {
+      count = next_rows(rows - first);
+      WITH_ROWS(count, step_tile, s, first, j)
     }
   }
 }

@@ -154,18 +154,27 @@ static double worst(const float* found, const double* meant, size_t count) {
   return most;
 }
 
+/* One after the other of the kernels that run here. */
+static const char* any_kernel(void) {
+  static size_t turn;
+  do {
+    turn = (turn + 1) % duspar_kernel_count();
+  } while (!duspar_kernel_usable(turn));
+  return duspar_kernel_name(turn);
+}
+
 static void test_model(const host_model* m, unsigned wanted) {
   const int dual = m->kind == DUSPAR_KIND_DUSPAR;
   const size_t batch = (size_t)m->batch, steps = (size_t)m->steps;
   const double tolerance = 5e-5; /* sums of 64 products in float */
-  const char* keys[] = {"handle"};
-  const char* values[] = {"test"};
+  const char* keys[] = {"handle", "kernel"};
+  const char* values[] = {"test", any_kernel()};
   host h;
   double* kernels[4] = {NULL, NULL, NULL, NULL};
   expected e;
   duspar_operator d;
   struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(keys, values, 1, NULL);
+      tflite_plugin_create_delegate(keys, values, 2, NULL);
   CHECK(delegate != NULL && duspar_delegate_find("test") == delegate, "%s",
         duspar_last_error());
   host_init(&h, m);
@@ -199,6 +208,7 @@ static void test_model(const host_model* m, unsigned wanted) {
         duspar_last_error());
   CHECK(d.steps == 2 * batch * steps && d.invocations == 2, "steps");
   CHECK(strcmp(d.layer, "recurrent") == 0 && d.in_use == 1, "%s", d.layer);
+  CHECK(strcmp(d.kernel, values[1]) == 0 && d.bytes > 0, "%s", d.kernel);
   for (int o = 0; o <= dual; ++o) {
     CHECK(d.operands[o].nonzeros == 2 * e.nonzeros[o], "operand %d: %llu, %llu",
           o, (unsigned long long)d.operands[o].nonzeros,
