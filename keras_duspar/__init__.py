@@ -8,6 +8,7 @@ from keras_duspar import metrics
 from keras_duspar import models
 from keras_duspar import native
 from keras_duspar import profiling
+from keras_duspar import quantization
 from keras_duspar import streaming
 from keras_duspar import tflite
 from keras_duspar.cells import Cost
@@ -28,5 +29,7 @@ from keras_duspar.layers import LiGRU
 from keras_duspar.layers import MinGRU
 from keras_duspar.layers import SpaR
 from keras_duspar.profiling import profile
+from keras_duspar.quantization import QuantScheme
+from keras_duspar.quantization import quantize
 
 __version__ = "0.1.0"

@@ -100,6 +100,18 @@ class AudioFile:
             raise AudioFileError(f"{self.path} holds no samples.")
 
 
+def read_mono(path, rate):
+    """The samples of a recording at a rate, channels averaged.
+
+    Args:
+        path: The file.
+        rate: Integer, samples a second of what is returned.
+    """
+    with AudioFile(path) as file:
+        blocks = [block.mean(axis=0) for block in file.blocks(rate)]
+    return np.concatenate(blocks)
+
+
 class Resampler:
     """Converts audio from one sample rate to another, block by block.
 

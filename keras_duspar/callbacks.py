@@ -1,7 +1,12 @@
 """Callbacks for `model.fit()`."""
 
 import keras
+import numpy as np
+from keras import ops
 
+from keras_duspar import checks
+from keras_duspar import pruning
+from keras_duspar import quantization
 from keras_duspar.profiling.batches import list_batches
 from keras_duspar.profiling.profile import Profiler
 
@@ -55,3 +60,103 @@ class Occupancy(keras.callbacks.Callback):
         for layer in result.layers:
             if layer.recurrent:
                 logs[f"occupancy/{layer.name}"] = layer.occupancy
+
+
+class Prune(keras.callbacks.Callback):
+    """Sets the smallest weights of kernels to zero while a model trains.
+
+    Kernels are the weight matrices of recurrent and dense layers. The share
+    of zeros grows from nothing to the target; between two prunings, what is
+    zero stays zero. Adds `weight_sparsity` to the logs of every epoch;
+    `keras_duspar.profile()` tells it beside the occupancy.
+
+    Args:
+        schedule: Float in `(0, 1)`, the share of zeros at the end; or a
+            pruning schedule of `tensorflow_model_optimization`, that is a
+            callable that takes the number of a step and returns whether to
+            prune at it and the share of zeros.
+        begin_step: Integer, the first step at which to prune. Default: 0.
+        end_step: Positive integer, the step at which the target is reached:
+            needed if `schedule` is a number.
+        frequency: Positive integer, steps between two prunings. Default: 100.
+        rows: Boolean, whether all weights that one entry of an operand is
+            multiplied with are set to zero together, so that the entry needs
+            no product at all. Default: `False`.
+
+    Example:
+
+    >>> model = keras.Sequential(
+    ...     [keras.Input((None, 4)), keras_duspar.DuSpaR(8)])
+    >>> model.compile("adam", "mse")
+    >>> x, y = np.random.random((64, 5, 4)), np.random.random((64, 8))
+    >>> prune = keras_duspar.callbacks.Prune(0.5, end_step=4, frequency=1)
+    >>> history = model.fit(x, y, epochs=3, verbose=0, callbacks=[prune])
+    >>> history.history["weight_sparsity"][-1]
+    0.5
+    """
+
+    def __init__(
+        self,
+        schedule,
+        begin_step=0,
+        end_step=None,
+        frequency=100,
+        rows=False,
+    ):
+        super().__init__()
+        if not callable(schedule):
+            schedule = pruning.Ramp(schedule, begin_step, end_step, frequency)
+        elif end_step is not None:
+            raise checks.bad_value(
+                "end_step", "None with a schedule that has its own", end_step
+            )
+        self.schedule = schedule
+        self.rows = bool(rows)
+        self.step = 0
+        self.masks = {}
+
+    def on_train_begin(self, logs=None):
+        self.groups = pruning.kernel_groups(self.model)
+        if not self.groups:
+            raise ValueError(
+                "`model` must have kernels to prune. Received: "
+                f"{self.model.name!r} with none."
+            )
+
+    def on_train_batch_end(self, batch, logs=None):
+        if keras.backend.backend() == "jax":
+            self.model.jax_state_sync()  # else variables have no values
+        now, sparsity = self.schedule(self.step)
+        self.step += 1
+        if bool(now):
+            sparsity = checks.number("schedule", float(sparsity), "[0, 1)")
+            for group in self.groups:
+                self.masks.update(pruning.masks(group, sparsity, self.rows))
+        for kernel, mask in self.masks.values():
+            kernel.assign(ops.convert_to_tensor(kernel) * mask)
+
+    def on_epoch_end(self, epoch, logs=None):
+        if logs is not None:
+            density = pruning.weight_density(self.model.layers)
+            logs["weight_sparsity"] = float(np.round(1 - density, 12))
+
+
+class FreezeRanges(keras.callbacks.Callback):
+    """Stops the ranges of a quantised model when an epoch begins.
+
+    Args:
+        epoch: Integer, the epoch, counted from 0.
+
+    Example:
+
+    >>> freeze = keras_duspar.callbacks.FreezeRanges(epoch=8)
+    """
+
+    def __init__(self, epoch):
+        super().__init__()
+        # Before the first epoch there is nothing to freeze.
+        self.epoch = checks.positive_integer("epoch", epoch)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == self.epoch:
+            quantization.freeze(self.model)

@@ -20,7 +20,8 @@ def public_objects():
         getattr(keras_duspar, info.name)
         for info in pkgutil.iter_modules(keras_duspar.__path__)
         if hasattr(keras_duspar, info.name)
-        and info.name not in ("checks", "docstrings")  # for the package only
+        # The others are for the package only.
+        and info.name not in ("checks", "docstrings", "nesting", "pruning")
     ]
     found = {}
     for module in modules:

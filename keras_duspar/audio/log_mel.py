@@ -7,6 +7,8 @@ from keras import ops
 from keras_duspar import checks
 from keras_duspar.audio.framing import Frames
 from keras_duspar.audio.framing import hann
+from keras_duspar.quantization import scheme
+from keras_duspar.quantization.rounding import round_constant
 
 
 def mel_filters(sample_rate, fft_length, bands, low_hz, high_hz):
@@ -78,6 +80,9 @@ class LogMel(keras.layers.Layer):
             Default: 1e-6.
         padding: String, `"valid"` or `"causal"`, see
             `keras_duspar.audio.Frames`. Default: `"valid"`.
+        quantization: A `keras_duspar.QuantScheme` or the name of one: how the
+            filters are rounded, to not less than 8 bits.
+            `keras_duspar.quantize()` sets it. Default: `None`.
         **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -106,6 +111,7 @@ class LogMel(keras.layers.Layer):
         high_hz=8000.0,
         offset=1e-6,
         padding="valid",
+        quantization=None,
         **kwargs,
     ):
         # Half precision has too little range for a power spectrum.
@@ -131,6 +137,9 @@ class LogMel(keras.layers.Layer):
         self.filters = mel_filters(
             self.sample_rate, frame_length, self.bands, low_hz, high_hz
         )
+        self.quantization = scheme.get(quantization)
+        if self.quantization is not None:
+            self.filters = round_constant(self.filters, self.quantization)
 
     @property
     def steps_per_second(self):
@@ -216,6 +225,9 @@ class LogMel(keras.layers.Layer):
             "high_hz": self.high_hz,
             "offset": self.offset,
             "padding": self.padding,
+            "quantization": keras.saving.serialize_keras_object(
+                self.quantization
+            ),
         }
         del config["dtype"]
         return config

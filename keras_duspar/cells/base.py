@@ -7,6 +7,9 @@ from keras import ops
 
 from keras_duspar import checks
 from keras_duspar import docstrings
+from keras_duspar.cells.numerics import matmul
+from keras_duspar.quantization import scheme
+from keras_duspar.quantization.quantizer import Quantizer
 
 
 class RecurrentCell(keras.layers.SimpleRNNCell):
@@ -23,6 +26,10 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
       zeros decide the cost of the step;
     - `cost()` returns the `Cost` of one step, its operands named as in
       `step()`.
+
+    A cell that is to be quantised, too, declares in `build()` with
+    `add_operand()` what it multiplies with its kernels, takes it through
+    `rounded()` in `step()`, and multiplies with `product()`.
 
     `state_names` names the states in their order. A state's width is
     `units`, or what `state_width(name)` says.
@@ -51,6 +58,9 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         recurrent_dropout: Float in `[0, 1)`. Fraction of the entries of the
             recurrent operand to drop. Default: 0.
         seed: Random seed for dropout. Default: `None`.
+        quantization: A `keras_duspar.QuantScheme` or the name of one: what is
+            rounded in training and after it. `keras_duspar.quantize()` sets
+            it. Default: `None`.
         **kwargs: Arguments of `keras.layers.Layer`, such as `name` and
             `dtype`.
     """
@@ -69,6 +79,8 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         dropout=0.0,
         recurrent_dropout=0.0,
         seed=None,
+        *,
+        quantization=None,
         **kwargs,
     ):
         # RNN draws dropout masks before its loop, as JAX needs it, only for
@@ -93,6 +105,9 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
             self.seed_generator = keras.random.SeedGenerator(seed)
         self.output_size = self.units
         self.input_dim = None
+        self.quantization = scheme.get(quantization)
+        self.quantizer = None
+        vars(self)["kernels"] = []  # weights that are tracked already
 
     # Weights
 
@@ -104,6 +119,12 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
                 f"Received shape: {tuple(input_shape)}."
             )
         self.input_dim = input_shape[-1]
+        self.kernels.clear()
+        if self.quantization is not None:
+            self.quantizer = Quantizer(self.quantization, name="quantizer")
+            levels = self.quantization.state_levels
+            for name in self.state_names if levels else ():
+                self.quantizer.add_range(f"state_{name}", levels, signed=True)
         self.built = True
 
     def add_kernel(self, name, shape, family="kernel", initializer=None):
@@ -119,7 +140,7 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         """
         argument = initializer or f"{family}_initializer"
         drawn = sum(1 for w in self.weights if tuple(w.shape) == tuple(shape))
-        return self.add_weight(
+        weight = self.add_weight(
             name=name,
             shape=shape,
             initializer=_checked(
@@ -128,10 +149,40 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
             regularizer=getattr(self, f"{family}_regularizer"),
             constraint=getattr(self, f"{family}_constraint"),
         )
+        if family != "bias":
+            self.kernels.append(weight)
+            if self.quantizer is not None:
+                self.quantizer.add_kernel(weight)
+        return weight
 
     def add_bias(self, name, shape, initializer=None):
         """Adds a weight of the family `"bias"`."""
         return self.add_kernel(name, shape, "bias", initializer)
+
+    # Products
+
+    def add_operand(self, name, size, signed=True):
+        """Declares a vector that is multiplied with kernels.
+
+        Args:
+            name: String, the vector's name.
+            size: Integer, the number of its entries.
+            signed: Boolean, whether it may be negative. Default: `True`.
+        """
+        if self.quantizer is not None:
+            self.quantizer.add_operand(name, size, signed)
+
+    def rounded(self, name, operand):
+        """An operand as kernels read it: integers if it is quantised."""
+        if self.quantizer is None:
+            return operand
+        return self.quantizer.operand(name, operand)
+
+    def product(self, name, operand, kernel):
+        """The product of a kernel and an operand that `rounded()` gave."""
+        if self.quantizer is None:
+            return matmul(operand, kernel)
+        return self.quantizer.product(name, operand, kernel)
 
     # Time
 
@@ -146,8 +197,18 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         self.check_features("inputs", inputs)
         states = list(states) if keras.tree.is_nested(states) else [states]
         self.check_states("states", states)
-        output, new_states, _ = self.step(inputs, states, training)
+        output, new_states, _ = self.advance(inputs, states, training)
         return output, new_states
+
+    def advance(self, inputs, states, training=False):
+        """As `step()`, with the states as they are kept."""
+        output, states, operands = self.step(inputs, states, training)
+        if self.quantizer is not None:
+            states = [
+                self.quantizer.state(f"state_{name}", state)
+                for name, state in zip(self.state_names, states)
+            ]
+        return output, states, operands
 
     def drop_inputs(self, inputs, training):
         """Drops entries of the input operand, the same at every step."""
@@ -231,11 +292,19 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
     def _describe(cls, base):
         """Sets `arguments`, the signature and the docstring of a class."""
         own = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        kinds = {p.kind for p in own}
+        named = {p.name for p in own}
         cls.arguments = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
-        if any(p.kind is p.VAR_POSITIONAL for p in own):
-            named = {p.name for p in own}
-            cls.arguments += [p for p in base.arguments if p.name not in named]
-            cls.arguments += [p for p in own if p.kind is p.KEYWORD_ONLY]
+        cls.arguments += [
+            p
+            for p in getattr(base, "arguments", [])
+            if p.name not in named
+            and (
+                p.VAR_POSITIONAL in kinds
+                or (p.kind is p.KEYWORD_ONLY and p.VAR_KEYWORD in kinds)
+            )
+        ]
+        cls.arguments += [p for p in own if p.kind is p.KEYWORD_ONLY]
         rest = inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)
         cls.__signature__ = inspect.Signature([*cls.arguments, rest])
         names = [p.name for p in cls.arguments] + ["**kwargs"]

@@ -8,7 +8,6 @@ from keras_duspar.cells.base import InputWidth
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
-from keras_duspar.cells.numerics import matmul
 from keras_duspar.cells.numerics import tanh
 
 
@@ -72,16 +71,9 @@ class DeltaGRUCell(GatedCell):
         h, x_hat, h_hat = states
         x_hat, dx = self._take_over(x_hat, inputs)
         h_hat, dh = self._take_over(h_hat, h)
-        x_sums = (
-            matmul(self.drop_inputs(x_hat, training), self.kernel)
-            + self.bias[0]
-        )
-        h_sums = (
-            matmul(self.drop_recurrent(h_hat, training), self.recurrent_kernel)
-            + self.bias[1]
-        )
-        x_z, x_r, x_c = ops.split(x_sums, 3, axis=-1)
-        h_z, h_r, h_c = ops.split(h_sums, 3, axis=-1)
+        x_sums, h_sums = self.sums(*self.operands(x_hat, h_hat, training))
+        x_z, x_r, x_c = ops.split(x_sums + self.bias[0], 3, axis=-1)
+        h_z, h_r, h_c = ops.split(h_sums + self.bias[1], 3, axis=-1)
         z = ops.sigmoid(x_z + h_z)
         r = ops.sigmoid(x_r + h_r)
         c = tanh(x_c + r * h_c)

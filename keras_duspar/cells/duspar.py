@@ -113,6 +113,9 @@ class DuSpaRCell(RecurrentCell):
     def _half(self, name, input_dim, units):
         # Each half has two kernels, of the same shape if the width stays.
         offset = 2 if name == "feedback" else 0
+        quantization = self.quantization
+        if quantization is not None:  # states are this cell's
+            quantization = dataclasses.replace(quantization, states="float32")
         cell = SpaRCell(
             units,
             kernel_initializer=reseed(self.kernel_initializer, offset),
@@ -121,6 +124,7 @@ class DuSpaRCell(RecurrentCell):
             bias_regularizer=self.bias_regularizer,
             kernel_constraint=self.kernel_constraint,
             bias_constraint=self.bias_constraint,
+            quantization=quantization,
             dtype=self.dtype_policy,
             trainable=self.trainable,
             name=name,
@@ -131,10 +135,11 @@ class DuSpaRCell(RecurrentCell):
     def step(self, inputs, states, training=False):
         f, g = states
         e = ops.relu(inputs - (g + self.feedback_bias))
-        e = self.drop_inputs(e, training)
+        e = self.feedforward.rounded("x", self.drop_inputs(e, training))
         f = self.feedforward.update(e, f)
         output = f + self.feedforward_bias
         y = self.drop_recurrent(ops.relu(output), training)
+        y = self.feedback.rounded("x", y)
         g = self.feedback.update(y, g)
         return output, [f, g], {"e": e, "y": y}
 

@@ -7,7 +7,6 @@ from keras_duspar import checks
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
-from keras_duspar.cells.numerics import matmul
 from keras_duspar.cells.numerics import tanh
 
 
@@ -58,12 +57,10 @@ class DynamicGRUCell(GatedCell):
         self.updated_units = max(1, round(self.update_ratio * self.units))
 
     def step(self, inputs, states, training=False):
-        x = self.drop_inputs(inputs, training)
-        h = self.drop_recurrent(states[0], training)
-        x_sums = matmul(x, self.kernel) + self.bias[0]
-        h_sums = matmul(h, self.recurrent_kernel) + self.bias[1]
-        x_z, x_r, x_c = ops.split(x_sums, 3, axis=-1)
-        h_z, h_r, h_c = ops.split(h_sums, 3, axis=-1)
+        x, h = self.operands(inputs, states[0], training)
+        x_sums, h_sums = self.sums(x, h)
+        x_z, x_r, x_c = ops.split(x_sums + self.bias[0], 3, axis=-1)
+        h_z, h_r, h_c = ops.split(h_sums + self.bias[1], 3, axis=-1)
         z = ops.sigmoid(x_z + h_z)
         r = ops.sigmoid(x_r + h_r)
         c = tanh(x_c + r * h_c)

@@ -11,6 +11,7 @@ class GatedCell(RecurrentCell):
     Weights are laid out as in `keras.layers.GRU`: the columns of `kernel`,
     `recurrent_kernel` and `bias` are `blocks` blocks of `units`, and `bias`
     has a row for the input and one for the state if `bias_rows` is 2.
+    `rectified` says whether the state is never negative.
 
     Args:
         kernel_initializer: Initializer for the `kernel` weights matrix, used
@@ -35,6 +36,7 @@ class GatedCell(RecurrentCell):
 
     blocks = 3
     bias_rows = 1
+    rectified = False
 
     def __init__(
         self,
@@ -76,6 +78,8 @@ class GatedCell(RecurrentCell):
 
     def build(self, input_shape):
         super().build(input_shape)
+        self.add_operand("x", self.input_dim)
+        self.add_operand("h", self.units, signed=not self.rectified)
         columns = self.blocks * self.units
         self.kernel = self.add_kernel("kernel", (self.input_dim, columns))
         self.recurrent_kernel = self.add_kernel(
@@ -83,6 +87,20 @@ class GatedCell(RecurrentCell):
         )
         self.bias = self.add_bias(
             "bias", (2, columns) if self.bias_rows == 2 else (columns,)
+        )
+
+    def operands(self, inputs, state, training=False):
+        """The vectors that the two kernels are multiplied with."""
+        return (
+            self.rounded("x", self.drop_inputs(inputs, training)),
+            self.rounded("h", self.drop_recurrent(state, training)),
+        )
+
+    def sums(self, x, h):
+        """The products of the operands with their kernels."""
+        return (
+            self.product("x", x, self.kernel),
+            self.product("h", h, self.recurrent_kernel),
         )
 
     @property

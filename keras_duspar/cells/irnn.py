@@ -6,7 +6,6 @@ from keras import ops
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
-from keras_duspar.cells.numerics import matmul
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -41,6 +40,7 @@ class IRNNCell(GatedCell):
     """
 
     blocks = 1
+    rectified = True
 
     def __init__(
         self,
@@ -55,13 +55,9 @@ class IRNNCell(GatedCell):
         )
 
     def step(self, inputs, states, training=False):
-        x = self.drop_inputs(inputs, training)
-        h = self.drop_recurrent(states[0], training)
-        output = ops.relu(
-            matmul(x, self.kernel)
-            + matmul(h, self.recurrent_kernel)
-            + self.bias
-        )
+        x, h = self.operands(inputs, states[0], training)
+        x_sums, h_sums = self.sums(x, h)
+        output = ops.relu(x_sums + h_sums + self.bias)
         return output, [output], {"x": x, "h": h}
 
     def cost(self):

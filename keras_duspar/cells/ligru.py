@@ -6,7 +6,6 @@ from keras import ops
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
-from keras_duspar.cells.numerics import matmul
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -41,14 +40,9 @@ class LiGRUCell(GatedCell):
     blocks = 2
 
     def step(self, inputs, states, training=False):
-        x = self.drop_inputs(inputs, training)
-        h = self.drop_recurrent(states[0], training)
-        sums = (
-            matmul(x, self.kernel)
-            + matmul(h, self.recurrent_kernel)
-            + self.bias
-        )
-        z, c = ops.split(sums, 2, axis=-1)
+        x, h = self.operands(inputs, states[0], training)
+        x_sums, h_sums = self.sums(x, h)
+        z, c = ops.split(x_sums + h_sums + self.bias, 2, axis=-1)
         z = ops.sigmoid(z)
         output = z * states[0] + (1 - z) * ops.relu(c)
         return output, [output], {"x": x, "h": h}

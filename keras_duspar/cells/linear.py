@@ -4,7 +4,6 @@ import keras
 from keras import ops
 
 from keras_duspar.cells.base import RecurrentCell
-from keras_duspar.cells.numerics import matmul
 
 
 class LinearCell(RecurrentCell):
@@ -13,7 +12,8 @@ class LinearCell(RecurrentCell):
     `decay = 1 - z` and `drive = z * c` come from a gate `z` and a candidate
     `c` that read the step's operand alone. A subclass says what the operand
     and the candidate are. Layers over such a cell can compute all steps at
-    once by an associative scan.
+    once by an associative scan. `rectified` says whether the operand is never
+    negative.
 
     Args:
         gate_bias_initializer: Initializer for the gate's bias. Default:
@@ -27,6 +27,8 @@ class LinearCell(RecurrentCell):
             training mode or in inference mode. Only relevant when `dropout`
             is used.
     """
+
+    rectified = False
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class LinearCell(RecurrentCell):
 
     def build(self, input_shape):
         super().build(input_shape)
+        self.add_operand("x", self.input_dim, signed=not self.rectified)
         kernel_shape = (self.input_dim, self.units)
         self.gate_kernel = self.add_kernel("gate_kernel", kernel_shape)
         self.candidate_kernel = self.add_kernel(
@@ -69,7 +72,7 @@ class LinearCell(RecurrentCell):
 
     def operand(self, inputs, training=False):
         """The vector that the two kernels are multiplied with."""
-        return self.drop_inputs(inputs, training)
+        return self.rounded("x", self.drop_inputs(inputs, training))
 
     def candidate(self, operand):
         """The state that the cell moves towards."""
@@ -79,7 +82,8 @@ class LinearCell(RecurrentCell):
 
     def coefficients(self, operand):
         """`decay` and `drive` of one step, or of all steps at once."""
-        z = ops.sigmoid(matmul(operand, self.gate_kernel) + self.gate_bias)
+        sums = self.product("x", operand, self.gate_kernel)
+        z = ops.sigmoid(sums + self.gate_bias)
         return 1 - z, z * self.candidate(operand)
 
     def update(self, operand, state):

@@ -5,7 +5,6 @@ import keras
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.linear import LinearCell
-from keras_duspar.cells.numerics import matmul
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -59,7 +58,7 @@ class MinGRUCell(LinearCell):
             self.candidate_bias = self.add_bias("candidate_bias", (self.units,))
 
     def candidate(self, operand):
-        c = matmul(operand, self.candidate_kernel)
+        c = self.product("x", operand, self.candidate_kernel)
         return c + self.candidate_bias if self.use_candidate_bias else c
 
     def cost(self):

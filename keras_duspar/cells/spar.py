@@ -6,7 +6,6 @@ from keras import ops
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.linear import LinearCell
-from keras_duspar.cells.numerics import matmul
 from keras_duspar.cells.numerics import tanh
 
 
@@ -36,12 +35,13 @@ class SpaRCell(LinearCell):
     """
 
     state_names = ("f",)
+    rectified = True
 
     def operand(self, inputs, training=False):
-        return self.drop_inputs(ops.relu(inputs), training)
+        return super().operand(ops.relu(inputs), training)
 
     def candidate(self, operand):
-        return tanh(matmul(operand, self.candidate_kernel))
+        return tanh(self.product("x", operand, self.candidate_kernel))
 
     def cost(self):
         return Cost(

@@ -10,6 +10,7 @@ from keras_duspar import docstrings
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.layers import loop
 from keras_duspar.layers import native_loop
+from keras_duspar.quantization import running
 
 
 class RecurrentLayer(keras.layers.RNN):
@@ -188,6 +189,11 @@ class RecurrentLayer(keras.layers.RNN):
     def inner_loop(self, sequences, initial_state, mask, training=False):
         if training and native_loop.is_used(self, sequences, mask):
             return native_loop.run(self, sequences, initial_state)
+        return running.run(
+            self, self._run_loop, sequences, initial_state, mask, training
+        )
+
+    def _run_loop(self, sequences, initial_state, mask, training):
         if mask is None:
             return super().inner_loop(sequences, initial_state, None, training)
         if self.stateful:

@@ -4,6 +4,7 @@ from keras import ops
 
 from keras_duspar.layers import native_loop
 from keras_duspar.layers.base import RecurrentLayer
+from keras_duspar.quantization import running
 
 
 class ParallelLayer(RecurrentLayer):
@@ -23,15 +24,20 @@ class ParallelLayer(RecurrentLayer):
         self.parallel = bool(parallel)
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
-        if not self.parallel or sequences.shape[1] is None:
+        # A scan has no states between two steps that could be rounded.
+        scheme = self.cell.quantization
+        in_turn = scheme is not None and scheme.state_levels
+        if not self.parallel or in_turn or sequences.shape[1] is None:
             return super().inner_loop(sequences, initial_state, mask, training)
         if training:
             native_loop.is_used(self, sequences, mask)  # raises, or says no
         if self.go_backwards:
             sequences = ops.flip(sequences, axis=1)
             mask = None if mask is None else ops.flip(mask, axis=1)
-        operand = self.cell.operand(sequences, training)
-        decay, drive = self.cell.coefficients(operand)
+        with running.prepared(self.cell, training) as observed:
+            operand = self.cell.operand(sequences, training)
+            decay, drive = self.cell.coefficients(operand)
+            running.update(observed)
         if mask is not None:
             valid = ops.expand_dims(ops.cast(mask, "bool"), -1)
             decay = ops.where(valid, decay, ops.ones_like(decay))

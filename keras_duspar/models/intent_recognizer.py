@@ -62,3 +62,25 @@ def intent_recognizer(
         num_intents + 1, name="classifier", dtype="float32"
     )(x)
     return keras.Model(audio, logits, name=name)
+
+
+def group_samples(model):
+    """Samples of audio in a group of frames of an intent recogniser.
+
+    The model drops a group that is not full. So much silence behind a
+    recording, less one sample, makes sure that its end is heard.
+
+    Args:
+        model: A model of `intent_recognizer()`.
+
+    Returns:
+        An integer.
+
+    Example:
+
+    >>> model = keras_duspar.models.intent_recognizer("duspar", 8)
+    >>> keras_duspar.models.group_samples(model)
+    4096
+    """
+    samples = 2**40  # so many that a group that is not full does not count
+    return samples // model.compute_output_shape((1, samples))[1]

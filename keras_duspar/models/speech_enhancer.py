@@ -1,13 +1,20 @@
 """Speech enhancement: clean speech from noisy speech, 2 ms later."""
 
 import keras
+import numpy as np
 
 from keras_duspar import checks
 from keras_duspar.audio import Frames
 from keras_duspar.audio import OverlapAdd
+from keras_duspar.audio.framing import hann
 from keras_duspar.models.stack import SAMPLE_RATE
 from keras_duspar.models.stack import audio_input
 from keras_duspar.models.stack import recurrent_layer
+
+# Brings speech at 30 dB below full scale to one.
+GAIN = 32.0
+# Of the mask's kernel, at the start; one would be Glorot's.
+MASK_VARIANCE = 0.01
 
 
 def speech_enhancer(
@@ -26,13 +33,21 @@ def speech_enhancer(
     A linear encoder turns short frames of samples into features, recurrent
     layers and a dense layer estimate a mask for them, and a linear decoder
     turns the masked features into frames that are joined by Hann-windowed
-    overlap-add.
+    overlap-add. In between, audio is 30 dB louder than outside.
 
     The paper's parameter counts leave room for `4 * units` parameters more
     than its text names. Two layer normalisations, one of the features that
     enter the recurrent layers and one before the mask's dense layer, fit both
     of its counts; that is our reading, not the paper's word. So is the
     sigmoid of the mask.
+
+    The weights begin where the model returns what it hears, which is ours,
+    too: the encoder as a short-time Fourier transform under the square root
+    of a Hann window, the mask almost constant, and the decoder as what undoes
+    both. Training then starts from the scores of the noisy speech and need
+    not find a way to pass speech on first. That takes at least
+    `frame_length` units and frames that overlap by half; with fewer units
+    the model begins with the nearest that it can do.
 
     Args:
         recurrent: String, name of a registered recurrent layer, or a
@@ -66,15 +81,67 @@ def speech_enhancer(
     frames = Frames(
         frame_length, hop_length, "full", SAMPLE_RATE, name="frames"
     )(audio)
+    # Speech of a usual level is far below one, where the steps of an optimizer
+    # like Adam would make biases louder than it.
+    frames = keras.layers.Rescaling(GAIN, name="amplified")(frames)
     features = keras.layers.Dense(units, name="encoder")(frames)
-    x = keras.layers.LayerNormalization(name="encoder_norm")(features)
+    # Frames whose features are weaker than this stay weak, so that the
+    # recurrent layers can tell noise between words from words.
+    x = keras.layers.LayerNormalization(epsilon=1e-2, name="encoder_norm")(
+        features
+    )
     for i in range(num_layers):
         x = recurrent_layer(recurrent, units, options, f"recurrent_{i + 1}")(x)
     x = keras.layers.LayerNormalization(name="mask_norm")(x)
-    mask = keras.layers.Dense(units, activation=mask_activation, name="mask")(x)
+    mask = keras.layers.Dense(
+        units,
+        activation=mask_activation,
+        kernel_initializer=keras.initializers.VarianceScaling(
+            MASK_VARIANCE, "fan_avg", "uniform"
+        ),
+        bias_initializer="ones",
+        name="mask",
+    )(x)
     masked = keras.layers.Multiply(name="masked")([features, mask])
     decoded = keras.layers.Dense(frame_length, name="decoder")(masked)
+    decoded = keras.layers.Rescaling(1 / GAIN, name="attenuated")(decoded)
     clean = OverlapAdd(hop_length, name="overlap_add", dtype="float32")(
         decoded, like=audio
     )
-    return keras.Model(audio, clean, name=name)
+    model = keras.Model(audio, clean, name=name)
+    _begin_as_identity(model, hop_length)
+    return model
+
+
+def _begin_as_identity(model, hop_length):
+    """Sets encoder and decoder so that the model returns its input."""
+    encoder, mask, decoder = (
+        model.get_layer(name) for name in ("encoder", "mask", "decoder")
+    )
+    kernel = fourier_kernel(*encoder.kernel.shape)
+    # What is left of a signal by the mask at its start and by overlap-add.
+    level = mask.activation(keras.ops.ones(()))
+    level = float(keras.ops.convert_to_numpy(level)) or 1.0
+    level *= kernel.shape[0] / (2 * hop_length)
+    encoder.kernel.assign(kernel)
+    decoder.kernel.assign(np.linalg.pinv(kernel) / level)
+
+
+def fourier_kernel(frame_length, units):
+    """A short-time Fourier transform as a matrix.
+
+    Real and imaginary parts alternate, at `units / 2` frequencies that are
+    spread evenly up to half of the sample rate, under the square root of a
+    Hann window. Every other pair is negated: the recurrent layers read
+    positive values alone, and so hear both halves of every wave.
+
+    Returns:
+        An array of shape `(frame_length, units)`.
+    """
+    index = np.arange(units)
+    count = (units + 1) // 2
+    frequency = np.pi * (index // 2 + 0.5) / count
+    phase = np.pi / 2 * (index % 4)
+    time = np.arange(frame_length) - (frame_length - 1) / 2
+    waves = np.cos(np.outer(time, frequency) - phase) / np.sqrt(count)
+    return np.sqrt(hann(frame_length))[:, np.newaxis] * waves

@@ -127,6 +127,11 @@ FUNCTIONS = [
         [c_void_p, c_size_t, POINTER(OperatorDescription)],
     ),
     ("duspar_delegate_reset", c_int32, [c_void_p, c_size_t]),
+    (
+        "duspar_file_metadata",
+        c_int32,
+        [c_void_p, c_size_t, c_char_p, POINTER(c_void_p), POINTER(c_size_t)],
+    ),
     ("duspar_train_kernel", c_char_p, [c_size_t]),
     (
         "duspar_train_reserve",

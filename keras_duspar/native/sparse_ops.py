@@ -20,18 +20,23 @@ class SparseOp:
 
     Its inputs are the sequences of shape `(batch, timesteps, features)`, the
     states of the cell in their order, the kernels, the biases and, for int8
-    kernels, a scale for every column of every kernel. Its outputs are the
-    sequences and the new states.
+    kernels, a scale for every column of every kernel; for operands that are
+    rounded, a vector of their scales. Its outputs are the sequences and the
+    new states.
 
     Args:
         name: String, the operator's name in the file.
         kernels: List of variables of shape `(inputs, outputs)`.
         biases: List of variables.
+        operands: List of pairs of a cell and the name of its operand, in the
+            order of the scales. Default: `()`, for cells that are not
+            quantised.
     """
 
     name: str
     kernels: list
     biases: list
+    operands: list = ()
 
 
 def register_sparse_op(cell_class):
@@ -84,7 +89,10 @@ def sparse_op_of(cell):
 @register_sparse_op(SpaRCell)
 def _spar(cell):
     return SparseOp(
-        "SpaR", [cell.gate_kernel, cell.candidate_kernel], [cell.gate_bias]
+        "SpaR",
+        [cell.gate_kernel, cell.candidate_kernel],
+        [cell.gate_bias],
+        [(cell, "x")],
     )
 
 
@@ -97,4 +105,5 @@ def _duspar(cell):
         first.biases
         + second.biases
         + [cell.feedforward_bias, cell.feedback_bias],
+        first.operands + second.operands,
     )

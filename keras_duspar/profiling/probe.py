@@ -19,8 +19,10 @@ from keras_duspar.cells import Cost
 from keras_duspar.cells import Operand
 from keras_duspar.cells import RecurrentCell
 from keras_duspar.layers import loop
+from keras_duspar.nesting import child_layers
 from keras_duspar.profiling.costs import cost_of
 from keras_duspar.profiling.costs import is_counted
+from keras_duspar.quantization import running
 
 
 @dataclass
@@ -76,17 +78,6 @@ def find_taps(model):
             stacklevel=3,
         )
     return taps
-
-
-def child_layers(layer):
-    """The layers that a layer holds, in attributes or in containers there."""
-    found = []
-    for value in vars(layer).values():
-        if isinstance(value, dict):
-            value = list(value.values())
-        items = value if isinstance(value, (list, tuple)) else [value]
-        found += [v for v in items if isinstance(v, keras.layers.Layer)]
-    return found
 
 
 class Probe(keras.Model):
@@ -206,15 +197,16 @@ def _note_recurrent(
         ]
         return ops.stack(counts, axis=-1), keras.tree.flatten(states)
 
-    _, counts, _ = loop.run(
-        step,
-        sequences,
-        states,
-        output_size=len(sparse),
-        mask=mask,
-        go_backwards=layer.go_backwards,
-        output_dtype="int32",
-    )
+    with running.prepared(cell):
+        _, counts, _ = loop.run(
+            step,
+            sequences,
+            states,
+            output_size=len(sparse),
+            mask=mask,
+            go_backwards=layer.go_backwards,
+            output_dtype="int32",
+        )
     note["counts"] = ops.flip(counts, axis=1) if layer.go_backwards else counts
     return note
 
@@ -238,7 +230,7 @@ def cell_cost(cell):
 def cell_step(cell, inputs, states):
     """One step of a cell: output, states and operands."""
     if isinstance(cell, RecurrentCell):
-        return cell.step(inputs, states)
+        return cell.advance(inputs, states)
     if not isinstance(cell, keras.layers.StackedRNNCells):
         return *cell(inputs, states), {}
     new_states, operands = [], {}

@@ -11,6 +11,8 @@ from keras_duspar.profiling import probe
 from keras_duspar.profiling.batches import list_batches
 from keras_duspar.profiling.report import LayerProfile
 from keras_duspar.profiling.report import Profile
+from keras_duspar.pruning import weight_density
+from keras_duspar.quantization.running import find_quantized
 
 
 def profile(model, data, steps_per_second=None, batch_size=32, verbose=0):
@@ -146,7 +148,7 @@ def _summarise(model, taps, tallies, steps_per_second):
         LayerProfile(
             name=tap.name,
             kind=type(tap.layer).__name__,
-            params=tap.layer.count_params(),
+            params=_count_params(tap.layer),
             steps_per_second=steps_per_second
             * nominal_steps(ran[tap.name])
             / nominal_steps(ran[first]),
@@ -155,11 +157,20 @@ def _summarise(model, taps, tallies, steps_per_second):
             over_time=ran[tap.name].over_time(tap.cost)
             if tap.recurrent
             else {},
+            weight_density=weight_density([tap.layer]),
         )
         for tap in taps
         if tap.name in ran and tap.cost is not None
     ]
     return Profile(layers, steps_per_second, int(ran[first].valid))
+
+
+def _count_params(layer):
+    """The layer's parameters, without the ranges of its quantizers."""
+    ranges = sum(
+        cell.quantizer.count_params() for cell in find_quantized(layer)
+    )
+    return layer.count_params() - ranges
 
 
 class Tally:

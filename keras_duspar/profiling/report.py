@@ -22,6 +22,8 @@ class LayerProfile:
             entries that are multiplied at a step.
         over_time: Dictionary of operand name to an array of its occupancy at
             each time step.
+        weight_density: Float, share of the entries of weight matrices that
+            are not zero.
     """
 
     name: str
@@ -31,6 +33,7 @@ class LayerProfile:
     cost: Cost
     nonzeros: dict
     over_time: dict = field(default_factory=dict)
+    weight_density: float = 1.0
 
     @property
     def recurrent(self):
@@ -56,6 +59,15 @@ class LayerProfile:
             self.nonzeros[o.name] * o.fan for o in self.cost.operands
         )
         return per_step * self.steps_per_second
+
+    @property
+    def nonzero_macs(self):
+        """Effective products a second whose weight is not zero either.
+
+        An estimate: as if the zeros of operands and of weights had nothing to
+        do with each other.
+        """
+        return self.effective_macs * self.weight_density
 
     @property
     def weight_fetches(self):
@@ -93,6 +105,8 @@ class LayerProfile:
             "occupancies": self.occupancies,
             "biases": self.biases,
             "elementwise": self.elementwise,
+            "weight_density": self.weight_density,
+            "nonzero_macs": self.nonzero_macs,
             "operands": [
                 {
                     "name": o.name,
@@ -146,6 +160,16 @@ class Profile:
         return self._total("effective_macs")
 
     @property
+    def nonzero_macs(self):
+        """Effective products a second whose weight is not zero either."""
+        return self._total("nonzero_macs")
+
+    @property
+    def weight_density(self):
+        """Share of the effective products whose weight is not zero."""
+        return self.nonzero_macs / self.effective_macs
+
+    @property
     def weight_fetches(self):
         """Weight-matrix entries read a second."""
         return self._total("weight_fetches")
@@ -189,6 +213,7 @@ class Profile:
             "occupancy": self.occupancy,
             "biases": self.biases,
             "elementwise": self.elementwise,
+            "nonzero_macs": self.nonzero_macs,
             "layers": [layer.to_dict() for layer in self.layers],
         }
 

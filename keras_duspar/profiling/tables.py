@@ -31,8 +31,16 @@ def profile_table(profile):
     """The table of a `Profile`."""
     rows = [_row(layer, layer.name, layer.kind) for layer in profile.layers]
     total = _row(profile, "total", "")
+    columns = _COLUMNS
+    if any(layer.weight_density < 1 for layer in profile.layers):
+        columns += ("non-zero weights", "non-zero MAC/s")
+        figures = [*profile.layers, profile]
+        *rows, total = (
+            (*row, percent(f.weight_density), millions(f.nonzero_macs))
+            for row, f in zip([*rows, total], figures)
+        )
     return text_table(
-        _COLUMNS, rows, total, left=("layer", "kind", "of operands")
+        columns, rows, total, left=("layer", "kind", "of operands")
     )
 
 

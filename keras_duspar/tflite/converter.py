@@ -8,6 +8,14 @@ import keras
 from keras_duspar import checks
 from keras_duspar.optional import optional_package
 from keras_duspar.profiling import probe
+from keras_duspar.profiling.batches import list_batches
+from keras_duspar.quantization import QuantScheme
+from keras_duspar.quantization import calibrate
+from keras_duspar.quantization import compare
+from keras_duspar.quantization import quantize
+from keras_duspar.quantization.model import check_model as check_built
+from keras_duspar.quantization.model import check_ranges
+from keras_duspar.quantization.model import quantized_layers
 from keras_duspar.tflite import sparse_ops
 
 OPS = ("sparse", "builtin")
@@ -24,6 +32,8 @@ def convert(
     task=None,
     output_names=None,
     count=False,
+    representative=None,
+    report=print,
 ):
     """Converts a Keras model to a `.tflite` file.
 
@@ -47,10 +57,10 @@ def convert(
             becomes one such operator, which skips zeros and which the
             delegate of this package runs. `"builtin"`: operators that every
             TFLite runtime has. Default: `"sparse"`.
-        weights: String, how the kernels of sparse operators are stored:
-            `"float32"`, `"bfloat16"` or `"int8"`, with one scale for every
-            column. Built-in operators have `"float32"`. Default:
-            `"float32"`.
+        weights: String, what the kernels are rounded to: `"float32"`,
+            `"bfloat16"` or `"int8"`, with one scale for every output channel.
+            A model that is quantised already is converted as it is and takes
+            no other value than the default. Default: `"float32"`.
         frames: Positive integer, the frames that one chunk of a stream
             completes. Default: 1.
         labels: List of strings, the names of the classes, kept in the file.
@@ -63,6 +73,13 @@ def convert(
             entries of operands that are not zero, in an output `counts`, so
             that its occupancy can be compared. The delegate always counts.
             Default: `False`.
+        representative: Inputs of the model, in the forms that
+            `keras_duspar.profile()` takes. With `weights="int8"` the operands
+            of recurrent layers become 8-bit integers, whose ranges are taken
+            from here; without, they stay float. Default: `None`.
+        report: Callable that takes a `keras_duspar.quantization.Comparison`
+            of the model before and after rounding on `representative`, or
+            `None`. Default: `print`.
 
     Returns:
         The `pathlib.Path` of the file.
@@ -89,6 +106,10 @@ def convert(
 
     path = writing.check_writable(path)
     model = check_model(model)
+    if weights != "float32" or isinstance(model, keras.Model):
+        model = round_model(load_model(model), weights, representative, report)
+    elif representative is not None:
+        raise _needless(representative)
     if keras.backend.backend() != "tensorflow":
         from keras_duspar.tflite import other_backend  # noqa: PLC0415
 
@@ -96,24 +117,64 @@ def convert(
     from keras_duspar.tflite import export  # noqa: PLC0415
 
     model = load_model(model)
+    if quantized_layers(model):
+        check_ranges(model)
     writing.write(path, export.export(model, **options))
     return path
 
 
+def round_model(model, weights, representative=None, report=None):
+    """A model as `convert()` is to round it: itself, or a quantised copy.
+
+    Args:
+        model: The model, checked by `load_model()`.
+        weights: As in `convert()`.
+        representative: As in `convert()`.
+        report: As in `convert()`.
+    """
+    if quantized_layers(model):
+        if weights != "float32" or representative is not None:
+            given = weights if weights != "float32" else "representative"
+            raise ValueError(
+                f"`model` {model.name!r} is quantised and is converted as it "
+                "is, without `weights` and `representative`. Received: "
+                f"{given}."
+            )
+        return model
+    if weights == "float32":
+        if representative is not None:
+            raise _needless(representative)
+        return model
+    integers = weights == "int8" and representative is not None
+    scheme = QuantScheme(weights, "uint8" if integers else "float32")
+    rounded = quantize(model, scheme)
+    if representative is not None:
+        # Read twice, which a generator could not be.
+        batches = list(list_batches(model, representative, 32))
+        calibrate(rounded, batches)
+        if report is not None:
+            report(compare(model, rounded, batches))
+    return rounded
+
+
+def _needless(representative):
+    return checks.bad_value(
+        "representative",
+        'None unless `weights` is "int8" or "bfloat16"',
+        representative,
+    )
+
+
 def check_options(streaming, ops, weights, frames, labels, **others):
-    """The options of `convert()`, checked, as a dictionary."""
+    """The options of `convert()`, checked, as a dictionary.
+
+    `weights` is left out: the model is rounded before it is exported.
+    """
     checks.choice("ops", ops, OPS)
     checks.choice("weights", weights, sparse_ops.WEIGHTS)
     frames = checks.positive_integer("frames", frames)
     if frames > 1 and not streaming:
         raise checks.bad_value("frames", "1 unless `streaming=True`", frames)
-    if ops == "builtin" and weights != "float32":
-        raise checks.bad_value(
-            "weights",
-            '"float32" with `ops="builtin"`',
-            weights,
-            'Only the sparse operators have other weights: `ops="sparse"`.',
-        )
     if others["count"] and ops != "builtin":
         raise checks.bad_value(
             "count",
@@ -131,7 +192,6 @@ def check_options(streaming, ops, weights, frames, labels, **others):
     return {
         "streaming": bool(streaming),
         "ops": ops,
-        "weights": weights,
         "frames": frames,
         "labels": None if labels is None else list(labels),
         **others,
@@ -153,14 +213,7 @@ def check_model(model):
             model,
             "Put a layer into `keras.Sequential([keras.Input(...), layer])`.",
         )
-    if not model.built or not getattr(model, "inputs", None):
-        raise ValueError(
-            "`model` must be a functional model, or a sequential one that is "
-            f"built. Received: {model.name!r}, a {type(model).__name__} "
-            "without known inputs. Call it on a `keras.Input` and make a "
-            "`keras.Model` of the two."
-        )
-    return model
+    return check_built(model)
 
 
 def load_model(model):

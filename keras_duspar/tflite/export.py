@@ -1,6 +1,7 @@
 """Traces a model in TensorFlow and makes the bytes of a `.tflite` file."""
 
 import contextlib
+import functools
 import tempfile
 
 import keras
@@ -9,10 +10,12 @@ from flatbuffers import flexbuffers
 
 import keras_duspar
 from keras_duspar import checks
-from keras_duspar.profiling import probe
+from keras_duspar.nesting import child_layers
 from keras_duspar.profiling.profile import dense_profile
+from keras_duspar.quantization.model import quantized_layers
 from keras_duspar.streaming import Recurrent
 from keras_duspar.streaming import Stream
+from keras_duspar.tflite import constants
 from keras_duspar.tflite import counting
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
@@ -21,21 +24,20 @@ from keras_duspar.tflite.converter import recurrent_layers
 from keras_duspar.tflite.tracing import Tracer
 
 
-def export(model, streaming, ops, weights, frames, labels, task, **options):
+def export(model, streaming, ops, frames, labels, task, **options):
     """The bytes of a `.tflite` file.
 
     Args:
         model: The model, checked by `converter.load_model()`.
         streaming: As in `convert()`.
         ops: As in `convert()`.
-        weights: As in `convert()`.
         frames: As in `convert()`.
         labels: As in `convert()`.
         task: As in `convert()`.
         **options: The other options of `convert()`.
     """
     model = in_float32(model)
-    tracer = Tracer(model, ops, weights, options["count"])
+    tracer = Tracer(model, ops, options["count"])
     names = output_names(model, options["output_names"])
     check_labels(labels, model)
     build = _streaming_function if streaming else _whole_function
@@ -55,15 +57,34 @@ def export(model, streaming, ops, weights, frames, labels, task, **options):
         **_rates(model),
         "streaming": streaming,
         "ops": "sparse" if tracer.operators else "builtin",
-        "weights": weights,
+        **_types(model),
         "frames": frames,
         **details,
         "counters": counters,
         "layers": _layers(model),
     }
     return writing.finish(
-        data, renamed, {description.NAME: description.encode(about)}
+        data,
+        renamed,
+        {description.NAME: description.encode(about)},
+        _shrinker(model),
     )
+
+
+def _shrinker(model):
+    """What stores the model's constants in as few bytes as they need."""
+    schemes = {
+        layer.quantizer.scheme.weights: layer.quantizer.scheme
+        for layer in quantized_layers(model).values()
+    }
+    levels = {scheme.weight_levels for scheme in schemes.values()} - {None}
+    foreign = any(scheme.foreign_weights for scheme in schemes.values())
+    if levels or foreign:
+        levels.add(127)
+    half = "bfloat16" in schemes
+    if not levels and not half:
+        return None
+    return functools.partial(constants.shrink, levels=sorted(levels), half=half)
 
 
 def in_float32(model):
@@ -80,7 +101,7 @@ def in_float32(model):
 
 def _all_layers(layer):
     yield layer
-    for child in probe.child_layers(layer):
+    for child in child_layers(layer):
         yield from _all_layers(child)
 
 
@@ -248,6 +269,12 @@ def _convert(function, specs, model, signature):
         try:
             return converter.convert(), renamed
         except Exception as e:
+            if "failed to fuse" in str(e):  # options with texts are too new
+                raise ValueError(
+                    '`ops="sparse"` needs TensorFlow 2.18 or newer to convert. '
+                    f"Received: TensorFlow {tf.__version__}. Files that a "
+                    "newer one has converted run with this one."
+                ) from e
             raise ValueError(
                 f"`model` {model.name!r} cannot be converted: TensorFlow's "
                 f"converter says: {e}"
@@ -282,14 +309,14 @@ def _verify(file, tracer):
             constant += 1
         layer = flexbuffers.Loads(operator.options).get("layer")
         found.append((operator.custom, layer, constant))
-    for name, layer, constants in tracer.operators:
+    for name, layer, expected in tracer.operators:
         fitting = [
-            f for f in found if f[:2] == (name, layer) and f[2] >= constants
+            f for f in found if f[:2] == (name, layer) and f[2] >= expected
         ]
         if not fitting:
             raise ValueError(
                 "`model` could not be converted: expected an operator "
-                f"{name!r} for layer {layer!r} with {constants} constant "
+                f"{name!r} for layer {layer!r} with {expected} constant "
                 f"inputs at the end. Received: {found}."
             )
         found.remove(fitting[0])
@@ -298,6 +325,17 @@ def _verify(file, tracer):
             f"`model` could not be converted: its operators {found} are not "
             "built in, so that a runtime could not run the file."
         )
+
+
+def _types(model):
+    """What kernels and operands of the model are rounded to."""
+    for layer in quantized_layers(model).values():
+        scheme = layer.quantizer.scheme
+        return {
+            "weights": str(scheme.weights),
+            "operands": str(scheme.operands),
+        }
+    return {"weights": "float32", "operands": "float32"}
 
 
 def _rates(model):

@@ -13,6 +13,7 @@ from tensorflow.compiler.tf2xla.python import xla
 
 from keras_duspar.layers import loop
 from keras_duspar.profiling import probe
+from keras_duspar.quantization import running
 from keras_duspar.tflite import sparse_ops
 
 
@@ -22,8 +23,6 @@ class Tracer:
     Args:
         model: The Keras model.
         ops: `"sparse"` or `"builtin"`.
-        weights: How the kernels of sparse operators are stored, one of
-            `sparse_ops.WEIGHTS`.
         count: Boolean, whether loops count the non-zero entries of their
             operands.
 
@@ -34,16 +33,17 @@ class Tracer:
             `"steps"` and the sparse operands, as tensors.
     """
 
-    def __init__(self, model, ops, weights, count):
+    def __init__(self, model, ops, count):
         self.taps = [tap for tap in probe.find_taps(model) if tap.recurrent]
-        self.ops, self.weights, self.count = ops, weights, count
+        self.ops, self.count = ops, count
         self.operators, self.counts = [], {}
         # Values are read here: a trace has none.
         self._constants = {}
         for tap in self.taps:
             op = sparse_ops.sparse_op_of(tap.layer.cell)
             if op is not None and ops == "sparse":
-                self._constants[tap.name] = op, _constants(op, weights)
+                constants = sparse_ops.constants(op, tap.layer.cell)
+                self._constants[tap.name] = op, *constants
 
     @contextlib.contextmanager
     def replaced_loops(self):
@@ -83,7 +83,7 @@ class Tracer:
                 '`ops="builtin"`, or without the mask.'
             )
         cell = tap.layer.cell
-        op, constants = self._constants[tap.name]
+        op, constants, weights, operands = self._constants[tap.name]
         variables = op.kernels + op.biases
 
         # What the operator computes; the converter puts the operator in its
@@ -98,6 +98,12 @@ class Tracer:
                 for kernel, scale in zip(kernels, scales)
             ]
             mapping = list(zip(variables, [*kernels, *biases]))
+            if operands != "float32":
+                # An argument that is not used would be left out.
+                mapping += [
+                    (owner.quantizer.ranges[name], scales[-1][i])
+                    for i, (owner, name) in enumerate(op.operands)
+                ]
             with keras.StatelessScope(state_mapping=mapping):
                 outputs, states, _ = _loop(cell, sequences, list(states))
             # The converter reads the operator's shapes from here.
@@ -109,7 +115,7 @@ class Tracer:
         function = tf.function(
             compute,
             experimental_implements=_attributes(
-                op.name, cell.units, self.weights, tap.name
+                op.name, cell.units, weights, operands, tap.name
             ),
             autograph=False,
         )
@@ -120,14 +126,15 @@ class Tracer:
         return outputs, new
 
     def _run_loop(self, tap, sequences, states, mask):
-        outputs, states, counts = _loop(
-            tap.layer.cell,
-            sequences,
-            states,
-            mask,
-            tap.layer.zero_output_for_mask,
-            self.count,
-        )
+        with running.prepared(tap.layer.cell):
+            outputs, states, counts = _loop(
+                tap.layer.cell,
+                sequences,
+                states,
+                mask,
+                tap.layer.zero_output_for_mask,
+                self.count,
+            )
         if self.count:
             total = self.counts.setdefault(tap.name, {})
             for name, value in counts.items():
@@ -135,22 +142,7 @@ class Tracer:
         return outputs, states
 
 
-def _constants(op, weights):
-    """The kernels, biases and scales of an operator, as arrays."""
-    kernels, scales = [], []
-    for kernel in op.kernels:
-        value = keras.ops.convert_to_numpy(keras.ops.cast(kernel, "float32"))
-        encoded, found = sparse_ops.encode(value, weights)
-        kernels.append(encoded)
-        scales += found
-    biases = [
-        keras.ops.convert_to_numpy(keras.ops.cast(bias, "float32"))
-        for bias in op.biases
-    ]
-    return kernels + biases + scales
-
-
-def _attributes(name, units, weights, layer):
+def _attributes(name, units, weights, operands, layer):
     """What the converter reads of a function that stands for an operator."""
     if len(layer) > 255:
         raise ValueError(
@@ -163,8 +155,11 @@ def _attributes(name, units, weights, layer):
         "version": f"i: {sparse_ops.VERSION}",
         "units": f"i: {units}",
         "weights": f's: "{weights}"',
+        "operands": f's: "{operands}"',
         "layer": f's: "{layer}"',
     }
+    if operands == "float32":  # as it is when it is absent
+        del values["operands"]
     attributes = (
         f'attr {{ key: "{key}" value {{ {value} }} }}'
         for key, value in values.items()

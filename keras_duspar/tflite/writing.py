@@ -18,7 +18,7 @@ class _Builder(flatbuffers.Builder):
         return super().StartVector(size, count, alignment)
 
 
-def finish(data, names, metadata):
+def finish(data, names, metadata, change=None):
     """Gives the inputs and outputs their names, and adds metadata.
 
     Args:
@@ -26,11 +26,15 @@ def finish(data, names, metadata):
         names: Dictionary of the names of inputs and outputs in the signature
             to those that they get.
         metadata: Dictionary of name to bytes.
+        change: Callable that takes the parsed file, a `schema.ModelT`, and
+            changes it, or `None`. Default: `None`.
 
     Returns:
         The bytes of the new file.
     """
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
+    if change is not None:
+        change(model)
     (signature,) = model.signatureDefs
     for tensor in [*signature.inputs, *signature.outputs]:
         tensor.name = names[tensor.name.decode()]

@@ -2,10 +2,14 @@
 
 import numpy as np
 
+from datasets import acoustics
 from datasets.audio_io import samples_of
 from datasets.base import DataError
 from datasets.mixing import mix
 from datasets.steps import Batches
+
+# Those that change fast are the hard ones.
+MADE_NOISES = ("white", "pink", "hum", "clicks", "clicks", "babble", "babble")
 
 
 class NoisyBatches(Batches):
@@ -91,7 +95,7 @@ class KeywordBatches(NoisyBatches):
             noise_snrs_db,
         )
 
-    def collate(self, indices, epoch):
+    def collate(self, indices, epoch, whole):
         audio = np.zeros((len(indices), self.length), "float32")
         labels = np.empty(len(indices), "int32")
         for row, index in enumerate(indices):
@@ -167,9 +171,10 @@ class IntentBatches(NoisyBatches):
             noise_snrs_db,
         )
 
-    def collate(self, indices, epoch):
+    def collate(self, indices, epoch, whole):
         lengths = self.lengths[indices].astype("int32")
-        width = -(-lengths.max() // self.pad_multiple) * self.pad_multiple
+        longest = int(self.lengths[whole].max())
+        width = -(-longest // self.pad_multiple) * self.pad_multiple
         audio = np.zeros((len(indices), width), "float32")
         labels = np.zeros((len(indices), self.most), "int32")
         label_lengths = np.empty(len(indices), "int32")
@@ -220,6 +225,9 @@ class EnhancementBatches(Batches):
         noise_variety: Float in [0, 1], the share of training noises that are
             coloured, and of those that another noise is added to, where
             noise is mixed in anew in every epoch. Default: 0.5.
+        made_noise: Float in [0, 1], the share of training noises that are
+            made up there: coloured noise, hum, clicks, and babble out of
+            other utterances. Default: 0.5.
     """
 
     def __init__(
@@ -233,11 +241,13 @@ class EnhancementBatches(Batches):
         pad_multiple=1,
         max_gain_db=6.0,
         noise_variety=0.5,
+        made_noise=0.5,
     ):
         self.segment = int(segment)
         self.pad_multiple = int(pad_multiple)
         self.max_gain_db = float(max_gain_db)
         self.noise_variety = float(noise_variety)
+        self.made_noise = float(made_noise)
         if not training:
             self.sorted_batches = 1
             self.lengths = lengths_of(data, split, lambda item: item.clean)
@@ -279,6 +289,11 @@ class EnhancementBatches(Batches):
         return mix(clean, noise, snrs_db[rng.integers(len(snrs_db))])
 
     def _draw_noise(self, length, rng):
+        if self.training and rng.random() < self.made_noise:
+            kind = rng.choice(MADE_NOISES)
+            others = rng.integers(len(self.items), size=8)
+            voices = [self.samples(self.items[i].clean) for i in others]
+            return acoustics.noise(rng, kind, length, voices)
         noises = self.data.noises
         return self.noise(noises[rng.integers(len(noises))], length, rng)
 
@@ -293,7 +308,7 @@ class EnhancementBatches(Batches):
             noise = mix(noise, other, rng.uniform(-5, 15))[0]
         return noise
 
-    def collate(self, indices, epoch):
+    def collate(self, indices, epoch, whole):
         pairs, starts = [], []
         for index in indices:
             rng = self.random(epoch, index)
@@ -303,7 +318,7 @@ class EnhancementBatches(Batches):
             starts.append(int(rng.integers(spare + 1)) if self.training else 0)
         width = self.segment
         if not self.training:
-            longest = max(len(clean) for _, clean in pairs)
+            longest = int(self.lengths[whole].max())
             width = -(-longest // self.pad_multiple) * self.pad_multiple
         batch = np.zeros((2, len(indices), width), "float32")
         for row, (pair, start) in enumerate(zip(pairs, starts)):

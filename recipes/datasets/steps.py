@@ -55,8 +55,9 @@ class Batches:
     def shard(self, index, count):
         """The part of every batch that worker `index` of `count` takes.
 
-        `batch_size` is then that of each worker: the parts of a step together
-        are one batch of `count * batch_size` items.
+        `batch_size` is then that of each worker: the parts of a step, one
+        after the other, are one batch of `count * batch_size` items. All of
+        them are as long as the longest item of the whole batch needs.
         """
         if not 0 <= index < count:
             raise DataError(
@@ -88,11 +89,18 @@ class Batches:
     def __getitem__(self, step):
         """The batch of a step, as nested NumPy arrays."""
         epoch, batch = divmod(int(step), len(self))
-        return self.collate(self.indices(epoch)[batch], epoch)
+        whole = self._order(epoch if self.training else 0)[batch]
+        return self.collate(self._part(whole), epoch, whole)
 
     def indices(self, epoch):
         """The items of every batch of an epoch, as arrays of indices."""
-        return self._order(int(epoch) if self.training else 0)
+        order = self._order(int(epoch) if self.training else 0)
+        parts = (self._part(whole) for whole in order)
+        return [part for part in parts if len(part)]
+
+    def _part(self, whole):
+        """Of a batch over all workers, what this one takes."""
+        return np.array_split(whole, self.count)[self.index]
 
     def _order_of(self, epoch):
         total = self.batch_size * self.count
@@ -118,8 +126,7 @@ class Batches:
             if self.sorted_batches:
                 # Short ones must not all come first.
                 batches = [batches[i] for i in rng.permutation(len(batches))]
-        parts = [batch[self.index :: self.count] for batch in batches]
-        return [part for part in parts if len(part)]
+        return batches
 
     def random(self, epoch, index):
         """The random generator for one item in one epoch."""
@@ -138,8 +145,15 @@ class Batches:
         # Cut first: converting a minute to keep a second is a waste.
         return self.samples(excerpt(source, offset, length))
 
-    def collate(self, indices, epoch):
-        """Builds the batch of the items at `indices`."""
+    def collate(self, indices, epoch, whole):
+        """Builds the batch of the items at `indices`.
+
+        Args:
+            indices: Array of integers.
+            epoch: Integer.
+            whole: Array of integers, the items of all workers, which have to
+                be padded alike.
+        """
         raise NotImplementedError
 
     @property

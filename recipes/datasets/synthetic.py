@@ -31,7 +31,7 @@ from datasets.synthesis import Chunk
 VERSION = 1
 SIZES = {
     "kws": (4200, 525, 700),
-    "slu": (2480, 310, 310),
+    "slu": (6200, 620, 620),
     "se": (1200, 100, 100),
 }
 SNRS_DB = (-5.0, 0.0, 5.0, 10.0, 15.0)

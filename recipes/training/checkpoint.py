@@ -59,6 +59,11 @@ def save(folder, model, progress):
         np.savez(file, progress=np.array(text), **arrays)
 
 
+def last_step(folder):
+    """Integer, the steps that a run has done, 0 without a checkpoint."""
+    return read(folder)[0].step if (folder / FILE).exists() else 0
+
+
 def restore(folder, model):
     """Reads the checkpoint of a run into a model.
 

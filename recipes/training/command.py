@@ -10,6 +10,7 @@ import rich.console
 
 from datasets.base import DataError
 from training import config as configs
+from training import distributed
 from training import engine
 from training.errors import TrainingError
 from training.run_folder import RunFolder
@@ -27,36 +28,68 @@ def main(task_class, arguments=None):
         Integer, the exit code: 0, or 1 after an error that is explained.
     """
     console = rich.console.Console()
+    job = None
     try:
-        config, out, resume = parse(task_class, arguments)
+        config, out, resume, processes = parse(task_class, arguments)
         use_backend(config)
-        folder = open_folder(config, out, resume)
-        task = task_class(config, progress=console.is_terminal)
+        if processes.pop("distributed"):
+            job = distributed.join(processes)
+        if job is None or job.leads:
+            folder = open_folder(config, out, resume)
+        else:
+            folder = RunFolder(out)
+        task, result = train(
+            task_class, config, folder, resume, console, job=job
+        )
+    except (TrainingError, DataError, ValueError) as error:
+        if os.environ.get("KERAS_DUSPAR_DEBUG"):
+            raise
+        print(f"{pathlib.Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        return distributed.leave(job, 1)
+    except KeyboardInterrupt:
+        print("\nStopped. `--resume` goes on.", file=sys.stderr)
+        return distributed.leave(job, 130)
+    if result is not None:
+        show(task, result, folder, console)
+    return 0
+
+
+def train(
+    task_class, config, folder, resume, console, arguments=None, job=None
+):
+    """Trains a task in a run folder.
+
+    Args:
+        task_class: The recipe's subclass of `Task`.
+        config: Its `Config`.
+        folder: A `RunFolder`.
+        resume: Boolean, whether the run was begun before.
+        console: A `rich.console.Console`.
+        arguments: List of strings, the command line to note in
+            `environment.json`, or `None` for that of the process.
+        job: A `distributed.Job`, or `None` to train alone.
+
+    Returns:
+        The `Task` and the dictionary of `result.json`.
+    """
+    task = task_class(config, progress=console.is_terminal)
+    if job is None or job.leads:
         if not resume:
-            folder.write_json("environment.json", environment())
+            folder.write_json("environment.json", environment(arguments))
         folder.write_json(
             "config.json",
             {**config.to_dict(), "labels": list(task.data.labels)},
         )
         console.print(task.data.summary(), highlight=False, soft_wrap=True)
-        result = engine.run(task, folder, console)
-    except (TrainingError, DataError, ValueError) as error:
-        if os.environ.get("KERAS_DUSPAR_DEBUG"):
-            raise
-        print(f"{pathlib.Path(sys.argv[0]).name}: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nStopped. `--resume` goes on.", file=sys.stderr)
-        return 130
-    show(task, result, folder, console)
-    return 0
+    return task, engine.run(task, folder, console, job)
 
 
 def parse(task_class, arguments):
     """Reads the command line.
 
     Returns:
-        The `Config`, the run folder's path and whether a run is to go on.
+        The `Config`, the run folder's path, whether a run is to go on, and a
+        dictionary of the flags of `distributed`.
     """
     config_class = task_class.config_class
     module = sys.modules[task_class.__module__]
@@ -76,7 +109,12 @@ def parse(task_class, arguments):
         help="go on with the run in FOLDER, or in --out",
     )
     configs.add_arguments(parser, config_class)
+    distributed.add_arguments(parser)
     given = vars(parser.parse_args(arguments))
+    job = {
+        name: given.pop(name)
+        for name in ("distributed", *distributed.VARIABLES)
+    }
     file, out, resume = (
         given.pop(name) for name in ("config", "out", "resume")
     )
@@ -91,7 +129,7 @@ def parse(task_class, arguments):
         resume = False  # stopped before it began
     if not resume:
         config = configs.make(config_class, given, file)
-        return config, out or f"runs/{config.name}", False
+        return config, out or f"runs/{config.name}", False, job
     if out is None:
         out = f"runs/{configs.make(config_class, given, file).name}"
     saved = configs.read(pathlib.Path(out) / "config.json")
@@ -111,7 +149,7 @@ def parse(task_class, arguments):
             )
             + "."
         )
-    return configs.make(config_class, {**given, **saved}), out, True
+    return configs.make(config_class, {**given, **saved}), out, True, job
 
 
 def use_backend(config):

@@ -10,6 +10,7 @@ import yaml
 
 import keras_duspar
 from keras_duspar import checks
+from training import quantization
 from training.errors import TrainingError
 
 
@@ -71,6 +72,18 @@ class Config:
     checkpoint_steps: int = setting(
         50, "steps between checkpoints within an epoch"
     )
+    quantize: str | None = setting(
+        None,
+        "scheme of quantisation-aware training",
+        choices=("int8", "int4w", "bfloat16"),
+    )
+    quantize_from: int | None = setting(
+        None,
+        "epochs before it, in float (default: 0 with --start, else 80 %)",
+    )
+    start: str | None = setting(
+        None, "run or .keras file with the weights to start from"
+    )
     backend: str | None = setting(
         None,
         "Keras backend; the one that Keras is set to if absent",
@@ -93,6 +106,7 @@ class Config:
         checks.choice("model", self.model, keras_duspar.layers.names())
         if not isinstance(self.options, dict):
             raise checks.bad_value("options", "a dictionary", self.options)
+        quantization.check(self)
 
     def to_dict(self):
         """All settings, for `config.json`."""
@@ -103,12 +117,21 @@ class Config:
         """A short name that tells runs of one recipe apart."""
         data = "synthetic" if self.data is None else pathlib.Path(self.data)
         data = getattr(data, "name", data)
-        return f"{self.task}-{data}-{self.model}-{self.units}-seed{self.seed}"
+        name = f"{self.task}-{data}-{self.model}-{self.units}-seed{self.seed}"
+        return f"{name}-{self.quantize}" if self.quantize else name
 
 
-def add_arguments(parser, config_class):
-    """Adds a flag for every setting to an `argparse` parser."""
+def add_arguments(parser, config_class, without=()):
+    """Adds a flag for every setting to an `argparse` parser.
+
+    Args:
+        parser: The parser, or a group of its arguments.
+        config_class: The recipe's subclass of `Config`.
+        without: Names of settings that get none.
+    """
     for field in dataclasses.fields(config_class):
+        if field.name in without:
+            continue
         options = dict(field.metadata)
         if field.name == "preset":
             options["choices"] = tuple(config_class.presets)

@@ -13,11 +13,13 @@ import keras_duspar
 from datasets import pipeline
 from keras_duspar.layers import native_loop
 from training import checkpoint
+from training import distributed
+from training import quantization
 from training import report
 from training.errors import TrainingError
 
 
-def run(task, folder, console=None):
+def run(task, folder, console=None, job=None):
     """Trains, tests and reports.
 
     Args:
@@ -25,13 +27,18 @@ def run(task, folder, console=None):
         folder: A `RunFolder`. If it has a checkpoint, training goes on there.
         console: A `rich.console.Console` to write to. Default: `None`, the
             standard output.
+        job: A `distributed.Job` that this process is part of. Default:
+            `None`, it trains alone.
 
     Returns:
-        The dictionary that is written to `result.json`.
+        The dictionary that is written to `result.json`; `None` in those
+        processes of a job that only help to train.
     """
     console = console or rich.console.Console()
-    Training(task, folder, console).run()
-    return evaluate(task, folder)
+    job = job or distributed.Alone()
+    Training(task, folder, console, job).run()
+    job.end()
+    return evaluate(task, folder) if job.leads else None
 
 
 class Training:
@@ -41,28 +48,67 @@ class Training:
         task: A `Task`.
         folder: A `RunFolder`.
         console: A `rich.console.Console`.
+        job: A `distributed.Job`.
     """
 
-    def __init__(self, task, folder, console):
+    def __init__(self, task, folder, console, job):
         self.task, self.folder, self.console = task, folder, console
-        self.config = task.config
+        self.config, self.job = task.config, job
         keras.utils.set_random_seed(self.config.seed)
-        self.batches = task.batches("train", training=True)
-        self.model = task.build()
-        self.trained = task.augmented(self.model)
-        self.optimizer = optimizer(self.config, len(self.batches))
-        self.phase = None
-        self._compile(0)
-        self.path_shown = False
-        self.progress = checkpoint.restore(folder, self.trained)
-        if not self.progress.step:
-            task.adapt(self.model)
-        self.occupancy = keras_duspar.callbacks.Occupancy(
-            list(task.unpadded("validation", 1))
-        )
-        self.occupancy.set_model(self.model)
-        self.occupancy.on_train_begin()
-        self.events = tf.summary.create_file_writer(str(folder / "tensorboard"))
+        self.batches = job.share(task.batches("train", training=True))
+        self.rounds_from = quantization.first_epoch(self.config)
+        quantization.check_job(self.config, job)
+        step = checkpoint.last_step(folder)
+        model = task.build()
+        if not (folder / checkpoint.FILE).exists():
+            quantization.start(task, model)
+        quantized = step > self.rounds_from * len(self.batches)
+        if quantized:
+            model = keras_duspar.quantize(model, self.config.quantize)
+        self._use(model, quantized)
+        with job.scope():
+            self.progress = checkpoint.restore(folder, self.trained)
+        job.check_agreement(self.progress.step)
+        if job.leads:
+            self.events = tf.summary.create_file_writer(
+                str(folder / "tensorboard")
+            )
+
+    def _use(self, model, quantized):
+        """Goes on with a model, in one of the two parts of a run."""
+        self.model, self.quantized = model, quantized
+        first, last = 0, min(self.rounds_from, self.config.epochs)
+        rate = self.config.learning_rate
+        if quantized:
+            first, last = self.rounds_from, self.config.epochs
+            rate *= quantization.RATE if first or self.config.start else 1
+        self.phase, self.path_shown = None, False
+        with self.job.scope():
+            self.twin = self.job.twin(model, self.task.build)
+            self.trained = self.task.augmented(self.twin)
+            self.optimizer = optimizer(
+                self.config, rate, max(1, last - first) * len(self.batches)
+            )
+            self._compile(first)
+        if self.job.leads:
+            self.occupancy = keras_duspar.callbacks.Occupancy(
+                list(self.task.unpadded("validation", 1))
+            )
+            self.occupancy.set_model(model)
+            self.occupancy.on_train_begin()
+
+    def _begin_epoch(self, epoch):
+        if epoch >= self.rounds_from and not self.quantized:
+            trained = bool(epoch or self.config.start)
+            model = quantization.begin(
+                self.task, self.folder, self.model, trained
+            )
+            self._use(model, quantized=True)
+            self.progress.best = None  # of the float models
+        frozen_from = quantization.first_frozen_epoch(self.config)
+        if self.quantized and epoch >= frozen_from > self.rounds_from:
+            keras_duspar.quantization.freeze(self.model)
+        self._compile(epoch)
 
     def _compile(self, epoch):
         phase = self.task.phase(epoch)
@@ -86,6 +132,7 @@ class Training:
             rich.progress.TextColumn("left"),
             rich.progress.TimeRemainingColumn(elapsed_when_finished=True),
             console=self.console,
+            disable=not self.job.leads,
         ) as bar:
             total = steps * self.config.epochs
             shown = bar.add_task("training", total=total)
@@ -95,8 +142,9 @@ class Training:
                     shown,
                     description=f"epoch {epoch + 1}/{self.config.epochs}",
                 )
-                self._compile(epoch)
-                self._train_epoch(epoch, update)
+                with self.job.scope(), self.job.watched():
+                    self._begin_epoch(epoch)
+                    self._train_epoch(epoch, update)
                 self._end_epoch(epoch)
 
     def _train_epoch(self, epoch, update):
@@ -111,8 +159,10 @@ class Training:
             self._show_path()
             update(completed=progress.step)
             progress.seconds = time.monotonic() - started
-            if progress.step % steps and not (
-                progress.step % self.config.checkpoint_steps
+            if (
+                self.job.leads
+                and progress.step % steps
+                and not progress.step % self.config.checkpoint_steps
             ):
                 checkpoint.save(self.folder, self.trained, progress)
 
@@ -136,8 +186,10 @@ class Training:
 
     def _show_path(self):
         """Says, once, what computes the recurrent layers in training."""
-        path = native_loop.used_by(self.model.layers)
-        if path and not self.path_shown:
+        if self.path_shown or not self.job.leads:
+            return
+        path = native_loop.used_by(self.twin.layers)
+        if path:
             self.console.print(
                 f"recurrent layers trained by {path}",
                 highlight=False,
@@ -152,6 +204,11 @@ class Training:
     def _end_epoch(self, epoch):
         progress = self.progress
         started = time.monotonic()
+        if not self.job.leads:
+            progress.sums = {}
+            return
+        with self.job.watched():
+            self.job.copy(self.twin, self.model)
         count = progress.sums.pop("count")
         row = {"epoch": epoch + 1}
         row |= {name: value / count for name, value in progress.sums.items()}
@@ -202,18 +259,16 @@ class Training:
         )
 
 
-def optimizer(config, steps):
+def optimizer(config, rate, steps):
     """AdamW, as the settings say.
 
     Args:
         config: A `Config`.
-        steps: Integer, steps in an epoch.
+        rate: Float, the learning rate at the start.
+        steps: Integer, steps until the schedule ends.
     """
-    rate = config.learning_rate
     if config.schedule == "cosine":
-        rate = keras.optimizers.schedules.CosineDecay(
-            rate, config.epochs * steps
-        )
+        rate = keras.optimizers.schedules.CosineDecay(rate, steps)
     return keras.optimizers.AdamW(
         rate,
         weight_decay=config.weight_decay,
@@ -248,6 +303,8 @@ def evaluate(task, folder):
         "test": task.test(model, folder),
         "seconds": sum(row["seconds"] for row in progress.rows),
     }
+    if config.quantize is not None:
+        result["quantization"] = quantization.evaluate(task, folder, model)
     folder.write_json("result.json", result)
     report.write(folder.path)
     return result

@@ -39,6 +39,15 @@ class RunFolder:
     def __truediv__(self, name):
         return self.path / name
 
+    @staticmethod
+    def find_model(path):
+        """The `.keras` file of a run, or the file that was named itself."""
+        path = pathlib.Path(path).expanduser()
+        file = path / "model.keras" if path.is_dir() else path
+        if not file.is_file():
+            raise TrainingError(f"There is no model in {path}.")
+        return file
+
     @contextlib.contextmanager
     def writing(self, path):
         """Turns errors of the system into a message about the run."""
@@ -94,8 +103,13 @@ class RunFolder:
             writer.writerows(rows)
 
 
-def environment():
-    """What a run depends on besides its settings."""
+def environment(command=None):
+    """What a run depends on besides its settings.
+
+    Args:
+        command: List of strings, the command line, or `None` for that of the
+            process.
+    """
     versions = {}
     for package in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -104,7 +118,7 @@ def environment():
         "started": datetime.datetime.now(datetime.UTC).isoformat(
             timespec="seconds"
         ),
-        "command": sys.argv,
+        "command": command or sys.argv,
         "git_revision": git_revision(),
         "python": platform.python_version(),
         "platform": platform.platform(),

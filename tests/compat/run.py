@@ -1,17 +1,20 @@
-"""Runs converted files in other versions of the TFLite runtimes.
+"""Runs the package in the oldest and the newest environments.
 
-    python tests/compat/run.py [--folder build/compat] [REQUIREMENT ...]
+    python tests/compat/run.py [--folder build/compat] [NAME ...]
 
-Files are converted here; each requirement, such as `ai-edge-litert==1.4.0`,
-gets an environment of its own, in which `check.py` runs them.
+Files are converted here. Each set of versions gets an environment of its own,
+in which these and the kept files are run, and where there is TensorFlow, a
+model is trained and converted, too. A set whose Python is not found is left
+out, and the end says so.
 """
 
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
-import venv
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,13 +23,51 @@ from keras_duspar import native
 from keras_duspar import tflite
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The oldest and the newest that are promised to work.
-RUNTIMES = (
-    "ai-edge-litert==1.4.0",
-    "ai-edge-litert==2.3.0",
-    "tensorflow==2.16.2",
-    "tensorflow==2.21.0",
-)
+HERE = pathlib.Path(__file__).parent
+
+
+@dataclass
+class Set:
+    """Versions that are promised to work together.
+
+    Args:
+        python: String, the version of Python.
+        requirements: Tuple of strings, for pip.
+        programs: Tuple of strings, what is run beside `check.py`.
+        backend: String, Keras' backend.
+    """
+
+    python: str
+    requirements: tuple
+    programs: tuple = ("smoke.py",)
+    backend: str = "tensorflow"
+
+
+NEWEST = ("keras", "tensorflow==2.21.0", "ai-edge-litert==2.3.0")
+SETS = {
+    "oldest": Set(
+        "3.11",
+        (
+            "keras==3.13.*",
+            "numpy==1.26.*",
+            "tensorflow==2.16.2",
+            "ai-edge-litert==1.1.2",
+            "tensorflow-io==0.37.1",
+            "soundfile",
+            "soxr",
+        ),
+        ("smoke.py", "flac.py"),
+    ),
+    # With Python 3.11 this is what `make test` uses.
+    "newest-3.12": Set("3.12", NEWEST),
+    "newest-3.13": Set("3.13", NEWEST),
+    # Runtimes alone: Keras needs a backend, and JAX is the smallest.
+    "litert-1.4": Set(
+        "3.11", ("keras", "jax", "ai-edge-litert==1.4.0"), (), "jax"
+    ),
+    # Without LiteRT the interpreter is TensorFlow's.
+    "tensorflow-2.16": Set("3.11", ("keras==3.13.*", "tensorflow==2.16.2")),
+}
 BUILDERS = {
     "spotter": models.keyword_spotter,
     "recognizer": models.intent_recognizer,
@@ -58,40 +99,78 @@ def convert_all(folder):
     np.savez(folder / "expected.npz", **expected)
 
 
-def check(requirement, folder):
-    """Runs the files in an environment with the requirement."""
-    environment = folder / requirement.replace("=", "-").strip("-")
+def find_python(version):
+    """A Python of this version: on the path, or one that pyenv keeps."""
+    if version == ".".join(map(str, sys.version_info[:2])):
+        return sys.executable
+    kept = pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+    return next((str(path) for path in sorted(kept)), None) or shutil.which(
+        f"python{version}"
+    )
+
+
+def make_environment(name, chosen, folder):
+    """Python of the set's environment, or `None` without such a Python."""
+    environment = folder / f"env-{name}"
     python = environment / "bin" / "python"
     if not python.exists():
-        venv.create(environment, with_pip=True)
-    # Keras needs a backend; JAX is the smallest.
-    backend = "tensorflow" if "tensorflow" in requirement else "jax"
-    packages = {requirement, backend if backend == "jax" else requirement}
-    install = [python, "-m", "pip", "install", "--quiet", "keras>=3.13"]
-    subprocess.run([*install, *sorted(packages)], check=True)
-    return subprocess.run(
-        [python, pathlib.Path(__file__).with_name("check.py"), folder],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "KERAS_BACKEND": backend,
-            "KERAS_DUSPAR_LIBRARY": native.library_path(),
-        },
-    ).returncode
+        base = find_python(chosen.python)
+        if base is None:
+            return None
+        subprocess.run([base, "-m", "venv", environment], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "pytest"]
+        + list(chosen.requirements),
+        check=True,
+    )
+    return python
+
+
+def check(name, chosen, folder):
+    """Runs a set; returns "ok", "failed" or why it was left out."""
+    print(f"== {name}", flush=True)
+    python = make_environment(name, chosen, folder)
+    if python is None:
+        return f"left out: there is no Python {chosen.python}"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'recipes'}",
+        "KERAS_BACKEND": chosen.backend,
+        "KERAS_DUSPAR_LIBRARY": native.library_path(),
+    }
+    commands = [
+        [python, HERE / "check.py", folder],
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/kept"],
+        *([python, HERE / program] for program in chosen.programs),
+    ]
+    codes = [
+        subprocess.run(command, cwd=ROOT, env=environment).returncode
+        for command in commands
+    ]
+    return "failed" if any(codes) else "ok"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("requirements", nargs="*", default=RUNTIMES)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=str([*SETS]))
     parser.add_argument(
         "--folder", type=pathlib.Path, default=ROOT / "build" / "compat"
     )
     args = parser.parse_args()
+    unknown = set(args.names) - set(SETS)
+    if unknown:
+        parser.error(f"`NAME` must be of {[*SETS]}, not {sorted(unknown)}")
     folder = args.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     convert_all(folder)
-    failed = [r for r in args.requirements if check(r, folder)]
-    sys.exit(f"failed: {failed}" if failed else 0)
+    results = {
+        name: check(name, SETS[name], folder) for name in args.names or SETS
+    }
+    print()
+    for name, result in results.items():
+        versions = " ".join(SETS[name].requirements)
+        print(f"{name}: {result} (Python {SETS[name].python}, {versions})")
+    sys.exit("failed" in results.values())
 
 
 if __name__ == "__main__":

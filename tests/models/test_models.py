@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import keras_duspar
+from keras_duspar.models import group_samples
 from keras_duspar.models import intent_recognizer
 from keras_duspar.models import keyword_spotter
 from keras_duspar.models import speech_enhancer
@@ -95,6 +96,8 @@ def test_lengths_and_shapes(audio):
     assert tuple(keyword_spotter("gru", 6, 12)(audio).shape) == (2, 12)
     # 8000 samples are 31 frames, then 7, then 1.
     assert tuple(intent_recognizer("duspar", 6)(audio).shape) == (2, 1, 32)
+    model = intent_recognizer("spar", 6, pool_size=3, num_layers=3)
+    assert group_samples(model) == 256 * 3**3
     for samples in (16, 17, 1000):
         model = speech_enhancer("duspar", 6)
         assert tuple(model(audio[:, :samples]).shape) == (2, samples)
@@ -109,6 +112,42 @@ def test_enhancer_is_causal(audio):
     before, after = to_numpy(model(audio)), to_numpy(model(changed))
     moved = np.abs(after - before).max(axis=0) > 1e-7
     assert moved.any() and not moved[: 4000 - 31].any()
+
+
+@pytest.mark.parametrize(
+    "layer, units, arguments",
+    [
+        ("duspar", 116, {}),
+        ("gru", 96, {"mask_activation": "relu"}),
+        ("gru", 64, {"hop_length": 8}),
+    ],
+)
+def test_enhancer_begins_as_identity(layer, units, arguments, audio):
+    model = speech_enhancer(layer, units, **arguments)
+    audio = audio[:, :2000]
+    enhanced = to_numpy(model(audio))
+    ratio = np.sum(audio**2) / np.sum((enhanced - audio) ** 2)
+    assert 10 * np.log10(ratio) > 25
+
+
+def test_encoder_begins_as_fourier_transform():
+    model = speech_enhancer("spar", 32, num_layers=1)
+    kernel = to_numpy(model.get_layer("encoder").kernel)
+    time = np.arange(32)
+    window = np.sin(np.pi * time / 32)
+    # Features 8 and 9, the fifth pair, are the parts of one coefficient of a
+    # transform whose frequencies lie halfway between the usual ones.
+    wave = np.exp(-2j * np.pi * (4 + 0.5) / 32 * (time - 15.5))
+    signal = np.random.default_rng(0).normal(size=32)
+    expected = np.sum(window * wave * signal) / 4
+    parts = np.array([expected.real, -expected.imag])
+    features = signal @ kernel
+    assert_close(features[8:10], parts, atol=1e-6)
+    # Every other pair has the other sign.
+    wave = np.exp(-2j * np.pi * (5 + 0.5) / 32 * (time - 15.5))
+    expected = np.sum(window * wave * signal) / 4
+    parts = np.array([expected.real, -expected.imag])
+    assert_close(features[10:12], -parts, atol=1e-6)
 
 
 def test_options_reach_the_layers():

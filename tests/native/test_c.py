@@ -68,17 +68,31 @@ def test_with_sanitizers(tmp_path):
     )
 
 
-def test_on_arm(tmp_path):
-    compiler = shutil.which("aarch64-linux-gnu-gcc")
-    emulator = shutil.which("qemu-aarch64")
+@pytest.mark.parametrize(
+    "processor, compiler, emulator, package",
+    [
+        (
+            "aarch64",
+            "aarch64-linux-gnu-gcc",
+            "qemu-aarch64",
+            "gcc-aarch64-linux-gnu",
+        ),
+        (
+            "armv7l",
+            "arm-linux-gnueabihf-gcc",
+            "qemu-arm",
+            "gcc-arm-linux-gnueabihf",
+        ),
+    ],
+)
+def test_on_arm(tmp_path, processor, compiler, emulator, package):
+    compiler, emulator = shutil.which(compiler), shutil.which(emulator)
     if compiler is None or emulator is None:
-        pytest.skip(
-            "gcc-aarch64-linux-gnu and qemu-user (Debian's names) are needed"
-        )
+        pytest.skip(f"{package} and qemu-user (Debian's names) are needed")
     build_and_test(
         tmp_path,
         "-DCMAKE_SYSTEM_NAME=Linux",
-        "-DCMAKE_SYSTEM_PROCESSOR=aarch64",
+        f"-DCMAKE_SYSTEM_PROCESSOR={processor}",
         f"-DCMAKE_C_COMPILER={compiler}",
         "-DCMAKE_EXE_LINKER_FLAGS=-static",
         f"-DCMAKE_CROSSCOMPILING_EMULATOR={emulator}",

@@ -122,13 +122,8 @@ def test_shards_together_are_the_batch(task, count):
     shards = [part.shard(i, count) for i in range(count)]
     assert {len(shard) for shard in shards} == {len(whole)}
     for step in range(len(whole) + 1):
-        audio = whole[step][0]
-        for i, shard in enumerate(shards):
-            rows = audio[i::count]
-            piece = shard[step][0]
-            np.testing.assert_array_equal(
-                piece[:, : rows.shape[1]], rows[:, : piece.shape[1]]
-            )
+        pieces = [shard[step][0] for shard in shards]
+        np.testing.assert_array_equal(np.concatenate(pieces), whole[step][0])
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
@@ -269,9 +264,17 @@ def test_segments_are_cut_at_the_same_place_and_mixed_at_the_ratios():
 def test_training_varies_loudness_and_noise_and_nothing_else_does():
     data = speech_data()
     plain = EnhancementBatches(
-        data, "train", 12, True, 1, 4000, max_gain_db=0, noise_variety=0
+        data,
+        "train",
+        12,
+        True,
+        1,
+        4000,
+        max_gain_db=0,
+        noise_variety=0,
+        made_noise=0,
     )
-    varied = EnhancementBatches(data, "train", 12, True, 1, 4000)
+    varied = EnhancementBatches(data, "train", 12, True, 1, 4000, made_noise=0)
     gains, spectra = [], []
     for index in range(12):
         noisy, clean = plain.utterance(index)
@@ -286,6 +289,36 @@ def test_training_varies_loudness_and_noise_and_nothing_else_does():
     fixed = EnhancementBatches(data, "test", 1)
     whole_noisy, whole = fixed.utterance(0)
     np.testing.assert_array_equal(whole, fixed.samples(data["test"][0].clean))
+
+
+def test_training_makes_noise_up():
+    data = speech_data()
+
+    def noises(share):
+        batches = EnhancementBatches(
+            data, "train", 12, True, 1, noise_variety=0, made_noise=share
+        )
+        assert len(batches.utterance(3)[0]) == 8000
+        for index in range(12):
+            noisy, clean = batches.utterance(index)
+            yield (noisy - clean) / np.linalg.norm(noisy - clean)
+
+    recorded = [data.noises[0], np.tile(data.noises[1], 11)]
+    recorded = [sound[:16000] for sound in recorded]
+
+    def is_recorded(sound):
+        # Its correlation with a recording at the right place is one.
+        for source in recorded:
+            windows = np.lib.stride_tricks.sliding_window_view(source, 2000)
+            level = np.linalg.norm(windows, axis=1)
+            level = level * np.linalg.norm(sound[:2000])
+            if np.max(windows @ sound[:2000] / level) > 0.99:
+                return True
+        return False
+
+    assert not any(map(is_recorded, noises(1)))
+    made = 12 - sum(map(is_recorded, noises(0.5)))
+    assert 2 <= made <= 10
 
 
 def test_whole_utterances_for_evaluation():

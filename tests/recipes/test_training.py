@@ -230,6 +230,7 @@ def test_backend_flag_starts_on_that_backend(cache, tmp_path):
         ("se", "segment", -1.0),
         ("se", "validation_segment", 0.01),
         ("se", "mse_epochs", 2.0),
+        ("se", "gate_biases", [1.0, 0.0]),
         ("slu", "cross_entropy_epochs", 7.0),
         ("slu", "cross_entropy_weight", -1.0),
     ],

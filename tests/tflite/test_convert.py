@@ -27,7 +27,6 @@ pytestmark = pytest.mark.any_backend
     [
         ({"ops": "dense"}, "`ops` must be one of 'sparse', 'builtin'"),
         ({"weights": "int4"}, "`weights` must be one of 'float32'"),
-        ({"ops": "builtin", "weights": "int8"}, "`weights` must be"),
         ({"frames": 0}, "`frames` must be a positive integer"),
         ({"frames": 2}, "`frames` must be 1 unless `streaming=True`"),
         ({"count": True}, "`count` must be False"),

@@ -6,6 +6,7 @@ import pytest
 
 import keras_duspar
 from keras_duspar import tflite
+from keras_duspar.native import sparse_ops as registry
 from keras_duspar.tflite import sparse_ops
 from tests.helpers import assert_close
 from tests.helpers import randomize
@@ -185,7 +186,7 @@ def test_a_cell_without_operator_of_its_own(tmp_path, x, monkeypatch):
     assert tflite.inspect(path).sparse == []
     assert tflite.inspect(path).description["ops"] == "builtin"
     assert_close(tflite.load(path)(x), model(x))
-    monkeypatch.setattr(sparse_ops, "_SPARSE_OPS", dict(sparse_ops._SPARSE_OPS))
+    monkeypatch.setattr(registry, "_SPARSE_OPS", dict(registry._SPARSE_OPS))
     tflite.register_sparse_op(OtherCell)(
         lambda cell: tflite.SparseOp(
             "SpaR",

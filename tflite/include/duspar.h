@@ -7,6 +7,7 @@
  *    the steps and the non-zero entries of its operands.
  *  - Functions that read and reset these counters, also while the
  *    interpreter runs.
+ *  - What a .tflite file says of itself: `duspar_file_metadata`.
  *  - Layers without TFLite: `duspar_layer_create`, `duspar_layer_run`.
  *  - Training: `duspar_train_forward`, `duspar_train_backward`.
  *
@@ -251,6 +252,21 @@ duspar_delegate_operator(const struct TfLiteDelegate* delegate, size_t index,
  * is counted when it ends. */
 DUSPAR_API duspar_status duspar_delegate_reset(struct TfLiteDelegate* delegate,
                                                size_t index);
+
+/* ---- What a file says of itself ---------------------------------------- */
+
+/* Finds an entry of the metadata of a .tflite file.
+ *
+ * `bytes` are the `size` bytes of the file; they may be anything. The entry
+ * `DUSPAR_METADATA` is JSON, in UTF-8: task, labels, sample rate, hop, states
+ * and more (docs/deploy.md). On success `content` points into `bytes`, and
+ * `length` leaves zeros at the end out; without such an entry they are NULL
+ * and 0. Fails if the bytes are not a whole .tflite file. */
+#define DUSPAR_METADATA "keras_duspar"
+DUSPAR_API duspar_status duspar_file_metadata(const void* bytes, size_t size,
+                                              const char* name,
+                                              const char** content,
+                                              size_t* length);
 
 /* ---- Training ----------------------------------------------------------- */
 

@@ -29,217 +29,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernel_gates.h"
+#include "kernel_packing.h"
 #include "kernels.h"
-#include "memory.h"
-
-#if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
-
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
-#define UNROLL _Pragma("GCC unroll 16")
-#else
-#define UNROLL
-#endif
-
-/* Rows that are asked for before they are used. */
-enum { AHEAD = 16, LINE = 64 };
-
-/* Outputs of a tile of integers: four rows of it are turned into one vector
- * of four rows by LANES outputs, four times. */
-enum { QUAD = 4 * LANES };
-
-/* Bytes of weights from which on whole rows are read, and how many of them at
- * a time. */
-enum { FAR = 3 << 18, ROWS = 8 };
-
-static size_t round_up(size_t count, size_t multiple) {
-  return (count + multiple - 1) / multiple * multiple;
-}
-
-/* Where the parts of the packed weights begin, in bytes. */
-typedef struct parts {
-  size_t padded; /* outputs, with those that fill up the last vector */
-  size_t scales;
-  size_t inverse;
-  size_t tiles;
-  size_t bytes;
-  bool far;
-} parts;
-
-static bool find_parts(const duspar_shape* shape, parts* p) {
-  const bool scaled = shape->weight_type == DUSPAR_INT8;
-  const size_t weight = duspar_weight_bytes(shape->weight_type);
-  size_t end = 0, weights;
-  if (!duspar_add(shape->outputs, QUAD - 1, &p->padded)) return false;
-  p->padded = round_up(shape->outputs, shape->operand_bits ? QUAD : LANES);
-  if (!duspar_multiply(p->padded, 2 * weight, &weights) ||
-      !duspar_multiply(weights, shape->inputs, &weights)) {
-    return false;
-  }
-  if (!duspar_add_lines(p->padded, sizeof(float), &end)) return false;
-  p->scales = end;
-  if (!duspar_add_lines(scaled ? p->padded : 0, 2 * sizeof(float), &end)) {
-    return false;
-  }
-  p->inverse = end;
-  if (!duspar_add_lines(1, sizeof(float), &end)) return false;
-  p->tiles = end;
-  p->far = weights > FAR;
-  if (!duspar_add_lines(weights, 1, &end)) return false;
-  p->bytes = end;
-  return true;
-}
-
-static bool packed_bytes(const duspar_shape* shape, size_t* bytes) {
-  parts p;
-  if (!find_parts(shape, &p)) return false;
-  *bytes = p.bytes;
-  return true;
-}
-
-/* The operand without its zeros. */
-typedef struct operand_list {
-  uint32_t* index;
-  float* value;
-  uint8_t* integer;
-  float* sums; /* of whole rows, as vectors of gate and candidate in turn */
-} operand_list;
-
-static size_t list_room(const duspar_shape* shape) {
-  return round_up(shape->inputs + AHEAD + LANES, 64);
-}
-
-static bool scratch_bytes(const duspar_shape* shape, size_t* bytes) {
-  parts p;
-  *bytes = 0;
-  return find_parts(shape, &p) && shape->inputs < UINT32_MAX &&
-         duspar_add_lines(list_room(shape), 9, bytes) &&
-         duspar_add_lines(p.padded, 2 * sizeof(float), bytes);
-}
-
-static operand_list find_list(const duspar_shape* shape, void* scratch) {
-  const size_t room = list_room(shape);
-  uint32_t* index = scratch;
-  float* value = (void*)(index + room);
-  uint8_t* integer = (void*)(value + room);
-  return (operand_list){index, value, integer, (void*)(integer + room)};
-}
-
-/* How many vectors the tile has that begins with vector `first`: as many as
- * the others, as near as can be. */
-static size_t tile_width(const parts* p, size_t first) {
-  const size_t rest = p->padded / LANES - first;
-  const size_t tiles = p->far ? 1 : (rest + MAX_TILE - 1) / MAX_TILE;
-  return (rest + tiles - 1) / tiles;
-}
-
-/* Puts weights of one input, from output `first` on, into its row of a tile:
- * `group` of them to the gate, then as many to the candidate, and so on. */
-static void pack_row(const duspar_shape* shape, const duspar_cell* cell,
-                     size_t input, size_t first, size_t width, size_t group,
-                     char* row) {
-  const size_t item = duspar_weight_bytes(shape->weight_type);
-  const size_t start = input * shape->outputs;
-  const char* gate = (const char*)cell->gate_kernel + start * item;
-  const char* candidate = (const char*)cell->candidate_kernel + start * item;
-  for (size_t place = 0; place < width; ++place) {
-    const size_t to = (place + place / group * group) * item;
-    size_t from = first + place;
-    if (shape->operand_bits != 0) {
-      /* The order in which `dot_rows` finds them, by parts of 16 bytes. */
-      const size_t within = place % QUAD, vector = within % 16 / 4;
-      from += vector * LANES + within / 16 * 4 + within % 4 - within;
-    }
-    if (from >= shape->outputs) {
-      memset(row + to, 0, item);
-      memset(row + to + group * item, 0, item);
-      continue;
-    }
-    memcpy(row + to, gate + from * item, item);
-    memcpy(row + to + group * item, candidate + from * item, item);
-  }
-}
-
-static void pack_vector(const duspar_shape* shape, const parts* p,
-                        const float* from, float factor, float* to) {
-  for (size_t j = 0; j < p->padded; ++j) {
-    to[j] = j < shape->outputs ? factor * from[j] : 0.0f;
-  }
-}
-
-static void pack(const duspar_shape* shape, const duspar_cell* cell,
-                 void* packed) {
-  const bool integers = shape->operand_bits != 0;
-  const size_t item = duspar_weight_bytes(shape->weight_type);
-  char* to = packed;
-  parts p;
-  find_parts(shape, &p); /* packed_bytes has succeeded */
-  pack_vector(shape, &p, cell->gate_bias, 1.0f, packed);
-  if (shape->weight_type == DUSPAR_INT8) {
-    const float factor = integers ? cell->operand_scale : 1.0f;
-    float* scales = (void*)(to + p.scales);
-    pack_vector(shape, &p, cell->gate_scale, factor, scales);
-    pack_vector(shape, &p, cell->candidate_scale, factor, scales + p.padded);
-  }
-  *(float*)(void*)(to + p.inverse) = integers ? 1.0f / cell->operand_scale : 0;
-  /* Two weights of bfloat16 share a word. */
-  const size_t group = integers                                ? QUAD
-                       : shape->weight_type == DUSPAR_BFLOAT16 ? 1
-                                                               : LANES;
-  char* row = to + p.tiles;
-  for (size_t first = 0; first < p.padded / LANES;) {
-    const size_t width =
-        (integers && !p.far ? 4 : tile_width(&p, first)) * LANES;
-    for (size_t i = 0; i < shape->inputs; ++i) {
-      pack_row(shape, cell, i, first * LANES, width, group, row);
-      row += 2 * width * item;
-    }
-    first += width / LANES;
-  }
-}
-
-/* exp(v) - 1 = p * s + (s - 1) for |v| < 88: p is exp of the rest of v, less
- * 1, and s a power of two. The rest is below log(2) / 2, where the polynomial
- * is off by 3e-9. */
-INLINE void split_exp(vf v, vf* p, vf* s) {
-  const vf shift = vf_set(12582912.0f); /* 1.5 * 2^23: rounds to integers */
-  const vf n = vf_fma(v, vf_set(1.44269504f), shift);
-  const vf k = vf_sub(n, shift);
-  /* log(2) in two parts, so that the product with the first is exact. */
-  vf r = vf_fma(k, vf_set(-0.693359375f), v);
-  r = vf_fma(k, vf_set(2.12194440e-4f), r);
-  vf q = vf_fma(r, vf_set(0x1.6a23d0p-10f), vf_set(0x1.123a20p-7f));
-  q = vf_fma(q, r, vf_set(0x1.5558f2p-5f));
-  q = vf_fma(q, r, vf_set(0x1.555492p-3f));
-  q = vf_fma(q, r, vf_set(0x1.fffffcp-2f));
-  *p = vf_fma(vf_mul(r, r), q, r);
-  *s = vf_pow2(n);
-}
-
-/* (1 - z) state + z tanh(b) with z = sigmoid(a), in one division: with
- * A = exp(a) and B = exp(2 |b|) it is
- *
- *   ((B + 1) state + A (B - 1) sign(b)) / ((A + 1) (B + 1)).
- *
- * B is at least 1 and B + 1 comes of B - 1, so that what B is off by shows
- * little. At the bounds the functions have reached their limits in float32,
- * and the product has not reached its. */
-INLINE vf move_state(vf a, vf b, vf state) {
-  const vf twice = vf_magnitude(vf_add(b, b));
-  vf p, s;
-  split_exp(vf_atmost(vf_set(43.0f), vf_atleast(vf_set(-43.0f), a)), &p, &s);
-  const vf exp_a = vf_fma(s, p, s);
-  split_exp(vf_atmost(vf_set(40.0f), twice), &p, &s);
-  const vf less = vf_fma(s, p, vf_sub(s, vf_set(1.0f)));
-  const vf more = vf_add(less, vf_set(2.0f));
-  const vf above = vf_fma(exp_a, vf_sign(less, b), vf_mul(more, state));
-  return vf_div(above, vf_fma(exp_a, more, more));
-}
 
 /* One vector of an operand; less than one at its end. */
 INLINE vf load_part(const float* from, size_t count) {
@@ -304,8 +96,9 @@ typedef struct outputs {
 } outputs;
 
 static outputs find_outputs(const void* packed, const parts* p, float* state) {
+  const float* bias = (const void*)((const char*)packed + p->bias);
   const float* scales = (const void*)((const char*)packed + p->scales);
-  return (outputs){packed, scales, scales + p->padded, state};
+  return (outputs){bias, scales, scales + p->padded, state};
 }
 
 /* Moves a vector of the state by its sums. */
@@ -391,8 +184,7 @@ INLINE void run_rows(duspar_format format, const char* tile, size_t vectors,
 INLINE size_t run_floats(duspar_format format, const duspar_shape* shape,
                          const void* packed, const float* a, float* state,
                          void* scratch) {
-  parts p;
-  find_parts(shape, &p);
+  const parts p = *(const parts*)packed;
   const operand_list list = find_list(shape, scratch);
   const outputs out = find_outputs(packed, &p, state);
   const size_t count = list_operand(shape, a, false, 0.0f, &list);
@@ -458,17 +250,21 @@ INLINE void add_integers(int bits, const char* tile, size_t row_bytes,
   dot_rows(bits, candidate, r0 + QUAD, r1 + QUAD, r2 + QUAD, r3 + QUAD, q);
 }
 
-/* One tile of integers. */
-INLINE void sum_integers(int bits, const char* tile, size_t row_bytes,
-                         const operand_list* list, size_t count, vi gate[4],
-                         vi candidate[4]) {
+/* One tile of integers: the sums of the gate, then of the candidate. */
+INLINE void sum_integers(int bits, const char* tile, const operand_list* list,
+                         size_t count, vi sums[8]) {
+  vi gate[4], candidate[4]; /* in registers */
   UNROLL for (int t = 0; t < 4; ++t) gate[t] = candidate[t] = vi_zero();
   for (size_t k = 0; k < count; k += 4) {
     UNROLL for (size_t r = 0; r < 4; ++r) {
-      const char* next = tile + list->index[k + 8 + r] * row_bytes;
+      const char* next = tile + (size_t)list->index[k + 8 + r] * 2 * QUAD;
       UNROLL for (int b = 0; b < 2 * QUAD; b += LINE) prefetch(next + b);
     }
-    add_integers(bits, tile, row_bytes, list, k, gate, candidate);
+    add_integers(bits, tile, 2 * QUAD, list, k, gate, candidate);
+  }
+  UNROLL for (int t = 0; t < 4; ++t) {
+    sums[t] = gate[t];
+    sums[t + 4] = candidate[t];
   }
 }
 
@@ -501,21 +297,17 @@ INLINE void add_integer_rows(int bits, const char* tile, size_t padded,
 INLINE size_t run_integers(int bits, const duspar_shape* shape,
                            const void* packed, const float* a, float* state,
                            void* scratch) {
-  parts p;
-  find_parts(shape, &p);
+  const parts p = *(const parts*)packed;
   const operand_list list = find_list(shape, scratch);
   const outputs out = find_outputs(packed, &p, state);
-  const float inverse =
-      *(const float*)(const void*)((const char*)packed + p.inverse);
-  const size_t count = list_operand(shape, a, true, inverse, &list);
+  const size_t count = list_operand(shape, a, true, p.inverse, &list);
   const vf lost = vf_set(to_bytes(&list, count) ? NAN : 1.0f);
   const char* tile = (const char*)packed + p.tiles;
   vi here[8];
   vi* sums = p.far ? (void*)list.sums : here;
   if (p.far) add_integer_rows(bits, tile, p.padded, &list, count);
   for (size_t j = 0; j < shape->outputs; j += QUAD) {
-    if (!p.far)
-      sum_integers(bits, tile, 2 * QUAD, &list, count, sums, sums + 4);
+    if (!p.far) sum_integers(bits, tile, &list, count, sums);
     UNROLL for (size_t t = 0; t < 4; ++t) {
       if (j + t * LANES >= shape->outputs) continue;
       finish(true, vf_mul(vi_to_vf(sums[t]), lost),

@@ -3,10 +3,10 @@
 #include <sys/mman.h>
 #endif
 
-#include "memory.h"
-
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "memory.h"
 
 bool duspar_multiply(size_t a, size_t b, size_t* product) {
   if (b != 0 && a > SIZE_MAX / b) return false;

@@ -1,4 +1,4 @@
-/* The layout of TFLite's structures on 64-bit processors, as numbers. */
+/* The layout of TFLite's structures, as numbers. */
 #include "tflite_abi.h"
 
 #include <assert.h>
@@ -62,6 +62,21 @@ OFFSET(tfl_delegate, prepare, 8);
 OFFSET(tfl_delegate, flags, 40);
 OFFSET(tfl_delegate, opaque_delegate_builder, 48);
 SIZE(tfl_delegate, 56);
+#endif
+
+#if defined(__arm__)
+/* The registration goes by value in registers and on the stack, so its size
+ * and alignment decide where the arguments behind it are: TFLite has had these
+ * since 2.14. */
+SIZE(tfl_registration, 48);
+static_assert(_Alignof(tfl_registration) == 8, "tfl_registration");
+OFFSET(tfl_registration, inplace_operator, 40);
+SIZE(tfl_tensor, 64);
+SIZE(tfl_node, 40);
+SIZE(tfl_delegate_params, 16);
+OFFSET(tfl_context, replace_nodes, 32);
+OFFSET(tfl_delegate, flags, 24);
+SIZE(tfl_delegate, 40);
 #endif
 
 OFFSET(tfl_ints, data, sizeof(int));

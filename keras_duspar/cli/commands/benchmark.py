@@ -7,9 +7,7 @@ FILE` in the place of a file tells what is in it.
 
 import json
 
-import numpy as np
-
-from keras_duspar.audio_files import AudioFile
+from keras_duspar.audio_files import read_mono
 from keras_duspar.cli.main import CommandError
 
 
@@ -80,6 +78,4 @@ def _read(path, inspection):
             f"--audio needs a file that takes audio: {inspection.path} does "
             "not tell its sample rate."
         )
-    with AudioFile(path) as file:
-        blocks = [block.mean(axis=0) for block in file.blocks(rate)]
-    return np.concatenate(blocks)
+    return read_mono(path, rate)

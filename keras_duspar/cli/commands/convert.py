@@ -13,6 +13,9 @@ with --ops builtin run in any TFLite runtime, more slowly.
 
 import pathlib
 
+import numpy as np
+
+from keras_duspar.audio_files import read_mono
 from keras_duspar.cli import trained
 from keras_duspar.cli.main import CommandError
 
@@ -57,7 +60,15 @@ def add_arguments(parser):
         "--weights",
         default="float32",
         choices=("float32", "bfloat16", "int8"),
-        help="how sparse operators store their kernels (default: float32)",
+        help="what kernels are rounded to; a quantised model has its own "
+        "(default: float32)",
+    )
+    parser.add_argument(
+        "--representative",
+        nargs="+",
+        metavar="FILE",
+        help="recordings like those of the task: with --weights int8, operands "
+        "become integers, too, with ranges from them",
     )
     parser.add_argument(
         "--labels",
@@ -92,6 +103,11 @@ def run(arguments):
         if arguments.labels:
             text = pathlib.Path(arguments.labels).read_text()
             options["labels"] = [line for line in text.splitlines() if line]
+        if arguments.representative:
+            options["representative"] = [
+                read_mono(recording, trained.SAMPLE_RATE)[np.newaxis]
+                for recording in arguments.representative
+            ]
         path = tflite.convert(file, arguments.path, **options)
     except (ValueError, OSError) as e:
         raise CommandError(str(e)) from e

@@ -8,6 +8,7 @@ from keras_duspar.cli import trained
 from keras_duspar.cli.listening import listening
 from keras_duspar.cli.listening import too_short
 from keras_duspar.losses import ctc_decode
+from keras_duspar.models import group_samples
 
 
 def add_arguments(parser):
@@ -22,13 +23,19 @@ def add_arguments(parser):
 def run(arguments):
     """Runs the command."""
     model = trained.TrainedModel(arguments.model, "slu", arguments.labels)
+    # Fills the last group of frames, so that a command's end is heard.
+    silence = np.zeros((1, group_samples(model.stream.model) - 1), "float32")
     for path in arguments.files:
         with listening(path, model.sample_rate) as (_, blocks):
-            # A few groups a second: these may be kept.
-            parts = [model.stream.push(block) for block in blocks]
-            logits = np.concatenate([*parts, model.stream.finish()], axis=1)
-        if logits.shape[1] == 0:
+            samples, parts = 0, []
+            for block in blocks:
+                samples += block.shape[1]
+                # A few groups a second: these may be kept.
+                parts.append(model.stream.push(block))
+        if samples < model.stream.hop:
             raise too_short(path)
+        parts += [model.stream.push(silence), model.stream.finish()]
+        logits = np.concatenate(parts, axis=1)
         labels, scores = ctc_decode(logits)
         intents = [model.labels[i] for i in labels[0]]
         if arguments.json:

@@ -8,6 +8,7 @@ from training.report import confusion
 from training.report import cost
 from training.report import curves
 from training.report import listening
+from training.report import quantization
 from training.report import run as runs
 from training.report import sections
 from training.report.markup import Markup
@@ -41,6 +42,7 @@ def write(folder, rows=None):
         confusion.confusion(run),
         listening.examples(run),
         cost.cost(run),
+        quantization.quantization(run),
         sections.settings(run),
     ]
     title = f"{run.model}, {run.task or 'training run'}"

@@ -76,16 +76,25 @@ class Run:
 
     def metrics(self):
         """Yields metric, value, and value of the noisy input or `None`."""
-        test = as_dict(self.result.get("test"))
-        names = ("accuracy",)
-        if self.task == "se":
-            names = ("pesq_wb", "stoi", "si_sdr")
-        for name in names:
-            value = test.get(name)
-            if isinstance(value, dict):
-                yield name, value.get("enhanced"), value.get("noisy")
-            else:
-                yield name, value, None
+        return test_metrics(as_dict(self.result.get("test")), self.task)
+
+
+def test_metrics(test, task):
+    """Yields metric, value, and value of the noisy input or `None`.
+
+    Args:
+        test: Dictionary, what a recipe's test gave.
+        task: String, the task's short name.
+    """
+    names = ("accuracy",)
+    if task == "se":
+        names = ("pesq_wb", "stoi", "si_sdr")
+    for name in names:
+        value = test.get(name)
+        if isinstance(value, dict):
+            yield name, value.get("enhanced"), value.get("noisy")
+        else:
+            yield name, value, None
 
 
 def as_dict(value):

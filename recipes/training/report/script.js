@@ -45,14 +45,28 @@
     });
   }
 
-  for (const matrix of document.querySelectorAll("svg.matrix")) {
+  for (const drawn of document.querySelectorAll("svg.matrix, svg.tradeoff")) {
     const move = (event) => {
       const text = event.target.dataset.tip;
       if (text) show(text, event);
       else hide();
     };
-    matrix.addEventListener("pointermove", move);
-    matrix.addEventListener("pointerdown", move);
-    matrix.addEventListener("pointerleave", hide);
+    drawn.addEventListener("pointermove", move);
+    drawn.addEventListener("pointerdown", move);
+    drawn.addEventListener("pointerleave", hide);
+  }
+
+  // A legend whose entries are switches for the curves of its section.
+  for (const button of document.querySelectorAll("button[data-curve]")) {
+    button.addEventListener("click", () => {
+      const on = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", on);
+      const curves = button.closest("section").querySelectorAll("g[data-curve]");
+      for (const curve of curves) {
+        if (curve.dataset.curve === button.dataset.curve) {
+          curve.toggleAttribute("hidden", !on);
+        }
+      }
+    });
   }
 })();

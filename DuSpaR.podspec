@@ -1,0 +1,21 @@
+# For CocoaPods, which also brings TensorFlow Lite:
+#   pod 'DuSpaR', :path => '../keras_duspar'
+Pod::Spec.new do |s|
+  s.name = 'DuSpaR'
+  s.version = '0.1.0'
+  s.summary = 'Runs DuSpaR models in TensorFlow Lite: delegate and streaming runner.'
+  # To be set to the repository's address when it is published.
+  s.homepage = 'https://example.invalid/keras_duspar'
+  s.license = { :type => 'Apache-2.0', :file => 'LICENSE' }
+  s.author = 'The keras_duspar authors'
+  s.source = { :git => "#{s.homepage}.git", :tag => "v#{s.version}" }
+
+  s.ios.deployment_target = '13.0'
+  s.swift_version = '5.9'
+  s.static_framework = true
+  s.source_files = 'tflite/src/*.{c,h}', 'tflite/include/duspar.h',
+                   'tflite/ios/Sources/DuSpaR/*.swift'
+  s.public_header_files = 'tflite/include/duspar.h'
+  s.compiler_flags = '-ffp-contract=off'
+  s.dependency 'TensorFlowLiteSwift', '~> 2.17'
+end

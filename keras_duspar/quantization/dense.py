@@ -1,0 +1,58 @@
+"""Dense layers with rounded kernels."""
+
+import keras
+from keras import ops
+
+from keras_duspar.quantization import scheme
+from keras_duspar.quantization.quantizer import Quantizer
+
+
+@keras.saving.register_keras_serializable(package="keras_duspar")
+class QuantizedDense(keras.layers.Dense):
+    """`keras.layers.Dense` with a rounded kernel and inputs as they are.
+
+    `keras_duspar.quantize()` puts it in the place of `keras.layers.Dense`.
+
+    Args:
+        *args: Arguments of `keras.layers.Dense`.
+        quantization: A `keras_duspar.QuantScheme` or the name of one.
+            Default: `"int8"`.
+        **kwargs: Arguments of `keras.layers.Dense`.
+
+    Example:
+
+    >>> dense = keras_duspar.quantization.QuantizedDense(3)
+    >>> tuple(dense(np.ones((2, 4), "float32")).shape)
+    (2, 3)
+    """
+
+    def __init__(self, *args, quantization="int8", **kwargs):
+        super().__init__(*args, **kwargs)
+        self.quantization = scheme.get(quantization)
+        self.quantizer = None
+
+    def build(self, input_shape):
+        self.quantizer = Quantizer(self.quantization, name="quantizer")
+        super().build(input_shape)
+        self.quantizer.add_kernel(self.kernel)
+
+    @property
+    def kernels(self):
+        """The weights that are rounded."""
+        return [self.kernel]
+
+    def call(self, inputs, training=None):
+        with self.quantizer.prepared([], bool(training)):
+            kernel = self.quantizer.rounded_kernel(self.kernel)
+        x = ops.matmul(inputs, ops.cast(kernel, inputs.dtype))
+        if self.bias is not None:
+            x = x + self.bias
+        return x if self.activation is None else self.activation(x)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "quantization": keras.saving.serialize_keras_object(
+                self.quantization
+            ),
+        }

@@ -1,0 +1,125 @@
+"""The loop over time of a quantised layer.
+
+Kernels are rounded once, before the loop. In training the largest values of
+operands and states leave the loop as one more state, as JAX needs it, and
+move the ranges behind it.
+"""
+
+import contextlib
+
+import keras
+from keras import ops
+
+from keras_duspar.layers import loop
+from keras_duspar.nesting import child_layers
+
+
+def find_quantized(cell):
+    """The cells below and including `cell` that have a quantizer."""
+    found = []
+    if getattr(cell, "quantizer", None) is not None:
+        found.append(cell)
+    for child in child_layers(cell):
+        found += find_quantized(child)
+    return found
+
+
+@contextlib.contextmanager
+def prepared(cell, training=False):
+    """A context in which the kernels of a cell are rounded once.
+
+    Args:
+        cell: A cell, which need not be quantised.
+        training: Boolean, whether ranges are observed.
+
+    Yields:
+        A list of the quantizers whose ranges are observed.
+    """
+    cells = find_quantized(cell)
+    observed = [
+        c.quantizer
+        for c in cells
+        if c.quantizer.ranges and (training or c.quantizer.is_collecting)
+    ]
+    with contextlib.ExitStack() as stack:
+        for found in cells:
+            quantizer = found.quantizer
+            stack.enter_context(
+                quantizer.prepared(
+                    found.kernels, training or quantizer in observed
+                )
+            )
+        yield observed
+
+
+def update(quantizers):
+    """Moves the ranges by what was noted since the context began."""
+    for quantizer in quantizers:
+        quantizer.update(quantizer.take_maxima())
+
+
+def run(layer, inner_loop, sequences, initial_state, mask, training):
+    """The `inner_loop()` of a layer whose cell may be quantised.
+
+    Args:
+        layer: The `keras.layers.RNN`.
+        inner_loop: Callable, the loop of a layer that is not quantised.
+        sequences: As in `keras.layers.RNN.inner_loop()`.
+        initial_state: As there.
+        mask: As there.
+        training: As there.
+    """
+    with prepared(layer.cell, training) as observed:
+        if not observed:
+            return inner_loop(sequences, initial_state, mask, training)
+        names = [(q, name) for q in observed for name in q.ranges]
+
+        def step(inputs, states):
+            maxima, *states = states
+            states = keras.tree.pack_sequence_as(initial_state, states)
+            output, states = layer.cell(inputs, states, training=training)
+            taken = {id(q): q.take_maxima() for q in observed}
+            new = [taken[id(q)][name] for q, name in names]
+            maxima = ops.maximum(maxima, ops.stack(new, axis=-1))
+            return output, [maxima, *keras.tree.flatten(states)]
+
+        start = ops.zeros((ops.shape(sequences)[0], len(names)))
+        states = keras.tree.flatten(initial_state)
+        if layer.stateful:
+            # The state variables are overwritten before gradients are taken.
+            states = [ops.copy(state) for state in states]
+        last_output, outputs, (maxima, *states) = loop.run(
+            step,
+            sequences,
+            [start, *states],
+            output_size=getattr(layer.cell, "output_size", None)
+            or states[0].shape[-1],
+            mask=mask,
+            zero_output_for_mask=layer.zero_output_for_mask,
+            return_sequences=layer.return_sequences,
+            go_backwards=layer.go_backwards,
+            unroll=layer.unroll,
+        )
+        largest = ops.max(maxima, axis=0)
+        for i, (quantizer, name) in enumerate(names):
+            quantizer.update({name: largest[i]})
+    states = keras.tree.pack_sequence_as(initial_state, states)
+    return last_output, outputs, states
+
+
+@keras.saving.register_keras_serializable(package="keras_duspar")
+class QuantizedRNN(keras.layers.RNN):
+    """`keras.layers.RNN` over cells of this package that are quantised.
+
+    `keras_duspar.quantize()` puts it in the place of `keras.layers.RNN`.
+    """
+
+    def inner_loop(self, sequences, initial_state, mask, training=False):
+        return run(
+            self,
+            super().inner_loop,
+            sequences,
+            initial_state,
+            mask,
+            training,
+        )

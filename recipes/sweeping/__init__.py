@@ -1,0 +1,1 @@
+"""Many trainings on Ray: the grid, the trials, the table of results."""

@@ -1,0 +1,99 @@
+"""Ray: connecting to it, and trials as its tasks."""
+
+import contextlib
+import os
+
+from keras_duspar.optional import optional_package
+from training.errors import TrainingError
+
+# A worker is replaced after so many trials: frameworks keep compiled code.
+TRIALS_OF_A_WORKER = 16
+# How often Ray is started on this machine before it is given up.
+ATTEMPTS = 3
+
+
+@contextlib.contextmanager
+def connected(address, cpus, gpus, backend):
+    """Ray on this machine, or a cluster, while the block runs.
+
+    Args:
+        address: String, the address of a cluster, or `None` to start Ray on
+            this machine.
+        cpus: Float, cores of a trial.
+        gpus: Float, GPUs of a trial.
+        backend: String, the Keras backend of the trials.
+
+    Yields:
+        The module `ray`.
+    """
+    # It would send statistics to its makers.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Trials without a GPU must not see one.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
+    ray = optional_package("ray", "sweep")
+    threads = str(max(1, int(cpus)))
+    variables = {
+        "KERAS_BACKEND": backend,
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "OMP_NUM_THREADS": threads,
+        "TF_NUM_INTRAOP_THREADS": threads,
+        "TF_NUM_INTEROP_THREADS": threads,
+    }
+    if 0 < gpus < 1:  # else the first trial takes all of the memory
+        variables["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.9 * gpus:.3f}"
+        variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+    options = {
+        "address": address,
+        "runtime_env": {"env_vars": variables},
+        "logging_level": "ERROR",
+        "log_to_driver": False,
+    }
+    if address is None:
+        options["include_dashboard"] = False
+    for attempt in range(ATTEMPTS):
+        try:
+            ray.init(**options)
+            break
+        except Exception as error:  # its errors have no class in common
+            ray.shutdown()
+            # A machine that is busy may miss the time that Ray allows.
+            if address is None and attempt + 1 < ATTEMPTS:
+                continue
+            where = f"at `--address` {address}" if address else "here"
+            raise TrainingError(
+                f"Ray does not answer {where}: {error}"
+            ) from error
+    try:
+        check_resources(ray, cpus, gpus)
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def check_resources(ray, cpus, gpus):
+    """Raises if no node has what a trial asks for: it would wait for ever."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    for node in nodes:
+        if node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus:
+            return
+    most = {
+        kind: max((node.get(kind, 0) for node in nodes), default=0)
+        for kind in ("CPU", "GPU")
+    }
+    raise TrainingError(
+        "`--cpus` and `--gpus` must fit on one node. Received: "
+        f"{cpus:g} and {gpus:g} a trial, while the nodes have up to "
+        f"{most['CPU']:g} and {most['GPU']:g}."
+    )
+
+
+def start(ray, function, arguments, cpus, gpus):
+    """Starts `function(*arguments)` on the cluster; returns its future."""
+    # Trials are taken up again by the sweep, which counts and shows it.
+    task = ray.remote(
+        num_cpus=cpus,
+        num_gpus=gpus,
+        max_retries=0,
+        max_calls=TRIALS_OF_A_WORKER,
+    )(function)
+    return task.remote(*arguments)

@@ -1,0 +1,229 @@
+"""The points of the figure: means over seeds of the rows of a sweep."""
+
+import csv
+import dataclasses
+import json
+import math
+import pathlib
+import statistics
+
+from keras_duspar.optional import optional_package
+from training.errors import TrainingError
+from training.report import figures
+
+# What tells how good a model is, the first of them in the figure: column of
+# the results to the name of the metric.
+SCORES = {
+    "kws": {"test/accuracy": "accuracy"},
+    "slu": {"test/accuracy": "accuracy"},
+    "se": {
+        "test/pesq_wb/enhanced": "pesq_wb",
+        "test/stoi/enhanced": "stoi",
+        "test/si_sdr/enhanced": "si_sdr",
+    },
+}
+NEEDED = ("task", "model", "units", "seed", "parameters", "effective_macs")
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """A column of the results as an axis.
+
+    Attributes:
+        column: String.
+        title: String, with the unit.
+        factor: Float that gives that unit.
+        digits: Integer, behind the point.
+    """
+
+    column: str
+    title: str
+    factor: float = 1.0
+    digits: int = 2
+
+    def text(self, value):
+        """A value in this unit for the reader."""
+        return figures.number(value, f",.{self.digits}f")
+
+
+COSTS = (
+    Axis("effective_macs", "Effective products in M MAC/s", 1e-6, 3),
+    Axis("ms_per_frame", "Measured time in ms a frame", 1.0, 4),
+)
+
+
+def plus_minus(mean, deviation):
+    """A mean and its deviation, on one line."""
+    return f"{mean}{figures.SPACE}±{figures.SPACE}{deviation}"
+
+
+def score_axes(task):
+    """The axes of the metrics of a task."""
+    for column, name in SCORES[task].items():
+        title = figures.METRICS[name]
+        title = f"Test {title}"
+        percent = name in ("accuracy", "stoi")
+        unit = " in %" if percent else " in dB" if name == "si_sdr" else ""
+        factor = 100.0 if percent else 1.0
+        yield Axis(column, title + unit, factor, 3 if name == "pesq_wb" else 2)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Point:
+    """Trials that differ in nothing but their seed.
+
+    Attributes:
+        model: String, the registered name of the layer.
+        options: Dictionary, further arguments of the layer.
+        units: Integer, the layer's width.
+        rows: List of dictionaries, the rows of the results.
+    """
+
+    model: str
+    options: dict
+    units: int
+    rows: list
+
+    def values(self, axis):
+        """What the trials have on an axis; those without are left out."""
+        found = [row.get(axis.column) for row in self.rows]
+        return [v * axis.factor for v in found if figures.is_number(v)]
+
+    def mean(self, axis):
+        """The mean over seeds, or `None`."""
+        values = self.values(axis)
+        return statistics.mean(values) if values else None
+
+    def deviation(self, axis):
+        """The standard deviation over seeds, or `None` for a single one."""
+        values = self.values(axis)
+        return statistics.stdev(values) if len(values) > 1 else None
+
+    def text(self, axis):
+        """Mean and deviation for the reader."""
+        mean, deviation = self.mean(axis), self.deviation(axis)
+        # Of what does not depend on the seed, none is shown.
+        if mean is None or (deviation or 0) < 0.5 * 0.1**axis.digits:
+            return axis.text(mean)
+        return plus_minus(axis.text(mean), axis.text(deviation))
+
+    @property
+    def parameters(self):
+        """Number of parameters."""
+        return self.rows[0]["parameters"]
+
+    @property
+    def name(self):
+        """Such as `"Delta-GRU 96 (theta 0.02)"`."""
+        return f"{figures.layer(self.model)} {self.units}{_brackets(self)}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Curve:
+    """A model at all of its widths.
+
+    Attributes:
+        model: String.
+        options: Dictionary.
+        points: List of `Point`, from narrow to wide.
+        main: Boolean, whether the figure shows it: of several options of a
+            model those that come first in the results.
+    """
+
+    model: str
+    options: dict
+    points: list
+    main: bool
+
+    @property
+    def name(self):
+        """The layer, with its options where those are not the first."""
+        more = "" if self.main else _brackets(self)
+        return f"{figures.layer(self.model)}{more}"
+
+    def place(self, cost, score):
+        """The means on two axes, of the points that have both."""
+        pairs = [(p.mean(cost), p.mean(score), p) for p in self.points]
+        return [pair for pair in pairs if None not in pair[:2]]
+
+
+def _brackets(item):
+    listed = ", ".join(f"{k} {v:g}" for k, v in item.options.items())
+    return f" ({listed})" if listed else ""
+
+
+def read(path):
+    """The finished trials of a sweep.
+
+    Args:
+        path: The sweep's folder, or its `results.csv` or `results.parquet`.
+
+    Returns:
+        A list of dictionaries, at least one, all of one task.
+    """
+    path = pathlib.Path(path)
+    file = path / "results.csv" if path.is_dir() else path
+    if not file.is_file():
+        raise TrainingError(
+            "`results` must be the folder of a sweep, or its table. Received: "
+            f"{path}, where there is none."
+        )
+    if file.suffix == ".parquet":
+        parquet = optional_package("pyarrow.parquet", "sweep")
+        rows = parquet.read_table(file).to_pylist()
+    else:
+        with open(file, newline="", encoding="utf-8") as lines:
+            rows = [
+                {name: _value(text) for name, text in row.items()}
+                for row in csv.DictReader(lines)
+            ]
+    rows = [row for row in rows if row.get("status") == "finished"]
+    if not rows:
+        raise TrainingError(f"{file} has no finished trial.")
+    missing = [name for name in NEEDED if rows[0].get(name) is None]
+    tasks = {row.get("task") for row in rows}
+    if missing or len(tasks) > 1 or not tasks <= set(SCORES):
+        raise TrainingError(
+            f"{file} is no table of a sweep: it lacks "
+            f"{', '.join(missing) or 'one task'}."
+        )
+    return rows
+
+
+def curves(rows):
+    """The curves of the trials of one task.
+
+    Args:
+        rows: List of dictionaries, from `read()`.
+
+    Returns:
+        A list of `Curve`, in the order of the rows.
+    """
+    groups = {}
+    for row in rows:
+        key = (row["model"], row.get("options") or "{}")
+        points = groups.setdefault(key, {})
+        points.setdefault(int(row["units"]), []).append(row)
+    found, seen = [], set()
+    for (model, options), widths in groups.items():
+        options = json.loads(options)
+        points = [
+            Point(model, options, units, rows)
+            for units, rows in sorted(widths.items())
+        ]
+        found.append(Curve(model, options, points, model not in seen))
+        seen.add(model)
+    return found
+
+
+def _value(text):
+    """A number where the text of a cell is a finite one."""
+    if text == "":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(value):
+        return None
+    return int(value) if value.is_integer() and "." not in text else value

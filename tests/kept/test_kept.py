@@ -1,0 +1,53 @@
+"""Files of released versions: they load, and give the numbers they gave."""
+
+import keras
+import numpy as np
+import pytest
+
+import keras_duspar
+from tests.kept.make import HERE
+from tests.kept.make import LABELS
+from tests.kept.make import make_audio
+
+VERSIONS = sorted(path.parent for path in HERE.glob("*/expected.npz"))
+
+
+def files(kind):
+    """All kept files of a kind, each as one test."""
+    return [
+        pytest.param(path, id=f"{folder.name}-{path.name}")
+        for folder in VERSIONS
+        for path in sorted(folder.glob(f"*.{kind}"))
+    ]
+
+
+def expected(path, name):
+    with np.load(path.with_name("expected.npz")) as content:
+        return content[name]
+
+
+def test_every_version_has_its_files():
+    assert VERSIONS
+    for folder in VERSIONS:
+        names = {path.name for path in folder.glob("*.*")}
+        for model in ("spotter", "recognizer", "enhancer"):
+            assert {f"{model}.keras", f"{model}.tflite"} <= names
+
+
+@pytest.mark.parametrize("path", files("keras"))
+def test_keras(path):
+    model = keras.saving.load_model(path)
+    y = model.predict(make_audio()[np.newaxis], verbose=0)[0]
+    np.testing.assert_allclose(y, expected(path, path.name), atol=2e-5)
+
+
+@pytest.mark.any_backend
+@pytest.mark.parametrize("path", files("tflite"))
+def test_tflite(path):
+    pytest.importorskip("ai_edge_litert")
+    runner = keras_duspar.tflite.load(path)
+    y = runner(make_audio())
+    np.testing.assert_allclose(y, expected(path, path.name), atol=2e-5)
+    occupancy = expected(path, f"{path.stem}.occupancy")
+    assert runner.profile().occupancy == pytest.approx(occupancy, rel=1e-3)
+    assert runner.labels == (list(LABELS) if path.stem == "spotter" else None)

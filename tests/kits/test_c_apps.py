@@ -1,0 +1,126 @@
+"""Apps in C: the installed library, found by pkg-config and by CMake."""
+
+import os
+import re
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+import keras_duspar
+from keras_duspar import native
+from tests import reference
+from tests.conftest import ROOT
+from tests.kits.tools import program
+from tests.kits.tools import run
+from tests.native.test_c import find
+
+pytestmark = pytest.mark.any_backend
+
+EXAMPLES = ROOT / "tflite" / "examples"
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Where the library is installed."""
+    cmake = find("cmake")
+    if cmake is None or shutil.which("cc") is None:
+        pytest.skip("cmake and a C compiler are needed: see CONTRIBUTING.md")
+    if sys.platform != "linux":
+        pytest.skip("written for Linux")
+    folder = tmp_path_factory.mktemp("consumer")
+    build, prefix = folder / "build", folder / "moved"
+    run(cmake, "-S", ROOT / "tflite", "-B", build, "-DCMAKE_INSTALL_LIBDIR=lib")
+    run(cmake, "--build", build)
+    run(cmake, "--install", build, "--prefix", folder / "first")
+    (folder / "first").rename(prefix)  # it must not matter where it is
+    return prefix
+
+
+def check_layer(output):
+    """What the example prints is what the equations say."""
+    kernel = np.array([[0.5, -1], [1, 0.5], [-0.5, 1], [1.5, 0]])
+    weights = {
+        "gate_kernel": kernel,
+        "candidate_kernel": kernel,
+        "gate_bias": np.array([1.0, -1.0]),
+    }
+    x = np.array([[1, -2, 0, 0.5], [-1, -1, -1, 2], [0, 0, 0, 0]], "float64")
+    y = reference.run("spar", weights, x[None])[0]
+    assert f"duspar {keras_duspar.__version__}" in output
+    found = [
+        [float(value) for value in line.split()[2:]]
+        for line in output.splitlines()
+        if line.startswith("step")
+    ]
+    np.testing.assert_allclose(found, y[0], atol=2e-6)
+    assert "3 of 12 entries were not zero" in output
+
+
+def test_pkg_config(prefix, tmp_path):
+    pkg_config = program("pkg-config", "pkgconf")
+    path = str(prefix / "lib" / "pkgconfig")
+    flags = run(
+        pkg_config, "--cflags", "--libs", "duspar", PKG_CONFIG_PATH=path
+    )
+    layer = tmp_path / "layer"
+    source = EXAMPLES / "layer.c"
+    run("cc", "-Wall", "-Werror", source, *flags.split(), "-o", layer)
+    check_layer(run(layer, LD_LIBRARY_PATH=str(prefix / "lib")))
+    version = run(pkg_config, "--modversion", "duspar", PKG_CONFIG_PATH=path)
+    assert version.strip() == keras_duspar.__version__
+
+
+def test_cmake(prefix, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(f"""
+cmake_minimum_required(VERSION 3.16)
+project(app LANGUAGES C)
+find_package(duspar {keras_duspar.__version__} REQUIRED)
+add_executable(app {EXAMPLES / "layer.c"})
+target_link_libraries(app PRIVATE duspar::duspar)
+""")
+    cmake, build = find("cmake"), tmp_path / "build"
+    run(cmake, "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(cmake, "--build", build)
+    check_layer(run(build / "app"))
+
+
+def test_header_in_cpp(tmp_path):
+    """The header is C++, too, and the functions have C's names."""
+    compiler = program("c++", "g++")
+    source = tmp_path / "app.cc"
+    source.write_text(
+        '#include "duspar.h"\n'
+        "int main() { return duspar_interface() != DUSPAR_INTERFACE; }\n"
+    )
+    library = native.library_path()
+    include = ROOT / "tflite/include"
+    run(compiler, source, "-I", include, library, "-o", tmp_path / "app")
+    folder = os.path.dirname(library)
+    run(tmp_path / "app", LD_LIBRARY_PATH=folder)
+
+
+def test_with_the_runtime_in_c(prefix, tmp_path, tflite_c, whole_spotter):
+    """The delegate in an app that uses TFLite's C interface."""
+    app = tmp_path / "delegate"
+    run(
+        "cc",
+        "-Wall",
+        EXAMPLES / "delegate.c",
+        *("-I", prefix / "include", "-I", tflite_c.include),
+        *("-L", prefix / "lib", "-lduspar", tflite_c.library),
+        *("-o", app),
+    )
+    output = run(
+        app,
+        whole_spotter.path,
+        given=whole_spotter.audio.tobytes(),
+        LD_LIBRARY_PATH=f"{prefix / 'lib'}:{tflite_c.library.parent}",
+    )
+    found = [float(line) for line in re.findall(r"^-?\d.*$", output, re.M)]
+    np.testing.assert_allclose(found, whole_spotter.scores, atol=2e-5)
+    for layer, operands in whole_spotter.occupancy.items():
+        for operand, share in operands.items():
+            line = re.search(rf"^{layer} {operand} (.*)$", output, re.M)
+            assert float(line[1]) == pytest.approx(share, rel=2e-3)

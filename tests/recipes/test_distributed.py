@@ -1,0 +1,177 @@
+"""One model on two processes: the same curve, deaths, and going on."""
+
+import csv
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import keras
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+
+SMALL = (
+    "--sizes 84 35 35 --batch-size 28 --units 8 --epochs 2 "
+    "--checkpoint-steps 1 --backend jax"
+)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def start(out, cache, *arguments, **variables):
+    words = [*SMALL.split(), "--out", out, "--cache", cache, *arguments]
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    environment |= {name: str(value) for name, value in variables.items()}
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "recipes/kws.py"), *map(str, words)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+
+
+def start_two(out, cache, *arguments):
+    """One process is told by arguments, the other by its environment."""
+    address = f"127.0.0.1:{free_port()}"
+    first = f"--distributed --coordinator {address} --processes 2 --process 0"
+    return [
+        start(out, cache, *first.split(), *arguments),
+        start(
+            out,
+            cache,
+            "--distributed",
+            *arguments,
+            JAX_COORDINATOR_ADDRESS=address,
+            JAX_NUM_PROCESSES=2,
+            JAX_PROCESS_ID=1,
+        ),
+    ]
+
+
+def end(processes, seconds=1200):
+    """Waits for processes; returns their exit codes and messages."""
+    errors = [process.communicate(timeout=seconds)[1] for process in processes]
+    return [process.returncode for process in processes], errors
+
+
+def metrics(out):
+    with open(out / "metrics.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(
+    keras.backend.backend() != "jax", reason="distribution is JAX's"
+)
+def test_killed_and_resumed_like_a_single_process(tmp_path):
+    import kws
+    import training
+
+    alone, out, cache = (tmp_path / name for name in ("alone", "out", "cache"))
+    words = [*SMALL.split(), "--out", str(alone), "--cache", str(cache)]
+    assert training.main(kws.KeywordSpotting, words) == 0
+
+    processes = start_two(out, cache)
+    try:
+        until = time.monotonic() + 1200
+        while not (out / "checkpoint.npz").exists():
+            assert all(p.poll() is None for p in processes)
+            assert time.monotonic() < until
+            time.sleep(0.01)
+    finally:
+        processes[1].send_signal(signal.SIGKILL)
+    codes, errors = end(processes)
+    assert codes == [1, -signal.SIGKILL]
+    assert "another process of the job has ended" in errors[0]
+    assert "`--resume`" in errors[0] and "Traceback" not in errors[0]
+    assert not (out / "result.json").exists()
+
+    codes, errors = end(start_two(out, cache, "--resume"))
+    assert codes == [0, 0], errors
+    found, expected = metrics(out), metrics(alone)
+    assert len(found) == 2
+    for row, other in zip(found, expected, strict=True):
+        for name in ("loss", "val_loss", "occupancy", "learning_rate"):
+            np.testing.assert_allclose(
+                float(row[name]), float(other[name]), rtol=1e-4, err_msg=name
+            )
+    with (
+        np.load(out / "checkpoint.npz") as saved,
+        np.load(alone / "checkpoint.npz") as other,
+    ):
+        for name in set(other) - {"progress"}:
+            np.testing.assert_allclose(
+                saved[name], other[name], rtol=1e-2, atol=1e-4, err_msg=name
+            )
+
+
+class TestBadInput:
+    @pytest.fixture
+    def error(self, monkeypatch):
+        from training import TrainingError
+        from training import distributed
+
+        for names in distributed.VARIABLES.values():
+            for name in names:
+                monkeypatch.delenv(name, raising=False)
+
+        def run(**given):
+            given = dict.fromkeys(distributed.VARIABLES) | given
+            with pytest.raises(TrainingError) as caught:
+                distributed.join(given)
+            return str(caught.value)
+
+        return run
+
+    @pytest.mark.skipif(
+        keras.backend.backend() == "jax", reason="a message of the others"
+    )
+    def test_backend(self, error):
+        assert "`--distributed` needs `--backend jax`" in error()
+
+    @pytest.mark.skipif(
+        keras.backend.backend() != "jax", reason="asked of JAX alone"
+    )
+    def test_arguments(self, error, monkeypatch):
+        message = error(coordinator="127.0.0.1:1", processes=2)
+        assert "Missing: `--process`" in message
+        monkeypatch.setenv("JAX_PROCESS_ID", "first")
+        assert "JAX_PROCESS_ID must be an integer" in error()
+
+    @pytest.mark.any_backend
+    @pytest.mark.parametrize(
+        "coordinator, process, words",
+        [
+            ("localhost", 1, "`--coordinator` must be HOST:PORT"),
+            ("127.0.0.1:1", 2, r"`--process` must lie in \[0, 2\)"),
+            ("127.0.0.1:1", 1, "Process 0 does not listen"),
+        ],
+    )
+    def test_coordinator(self, coordinator, process, words):
+        from training import TrainingError
+        from training.distributed import find_coordinator
+
+        with pytest.raises(TrainingError, match=words):
+            find_coordinator(coordinator, 2, process, patience=0)
+
+    @pytest.mark.any_backend
+    def test_batch_size(self):
+        from training import TrainingError
+        from training.distributed import Job
+
+        class Batches:
+            batch_size = 7
+
+        with pytest.raises(
+            TrainingError, match="multiple of .* 2. Received: 7"
+        ):
+            Job(None, 0, 2, 2).share(Batches())

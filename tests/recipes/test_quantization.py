@@ -1,0 +1,143 @@
+"""Runs that go on with rounded numbers."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import rich.console
+
+import keras_duspar
+
+pytestmark = pytest.mark.any_backend
+SETTINGS = {
+    "sizes": [70, 35, 35],
+    "batch_size": 35,
+    "units": 8,
+    "epochs": 2,
+    "checkpoint_steps": 1,
+    "quantize": "int8",
+    "quantize_from": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    import kws
+
+    cache = tmp_path_factory.mktemp("cache")
+    config = kws.Config(**SETTINGS, cache=str(cache))
+    return kws.KeywordSpotting(config, progress=False)
+
+
+def train(task, out, stop=None):
+    """Trains into a folder; stops after so many steps as if it was killed."""
+    from training import distributed
+    from training import engine
+    from training.run_folder import RunFolder
+
+    folder = RunFolder(out)
+    console = rich.console.Console(quiet=True)
+    training = engine.Training(task, folder, console, distributed.Alone())
+    step = training._step
+
+    def stopping_step(*batch):
+        if training.progress.step == stop:
+            raise KeyboardInterrupt
+        step(*batch)
+
+    training._step = stopping_step
+    training.run()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(task, tmp_path_factory):
+    return train(task, tmp_path_factory.mktemp("runs") / "whole")
+
+
+def test_float_first(folder):
+    plain = keras.models.load_model(folder / "float.keras")
+    rounded = keras.models.load_model(folder / "model.keras")
+    assert plain.get_layer("recurrent_1").quantization is None
+    cell = rounded.get_layer("recurrent_1").cell
+    assert cell.quantization == keras_duspar.QuantScheme()
+    assert float(cell.feedforward.quantizer.ranges["x"]) > 0
+    text = (folder / "metrics.csv").read_text().splitlines()
+    assert len(text) == 3
+
+
+def test_stopped_and_resumed_ends_the_same(task, folder, tmp_path):
+    for stop in (2, 3):  # just before rounding, and in the midst of it
+        out = tmp_path / str(stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(task, out, stop)
+        train(task, out)
+        with (
+            np.load(out / "checkpoint.npz") as first,
+            np.load(folder / "checkpoint.npz") as second,
+        ):
+            assert set(first) == set(second)
+            for name in set(first) - {"progress"}:
+                np.testing.assert_array_equal(first[name], second[name])
+
+
+def test_side_by_side(task, folder):
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("converts in this process: runs on TensorFlow")
+    from training import engine
+
+    result = engine.evaluate(task, folder)
+    rows = {row["name"]: row for row in result["quantization"]}
+    assert list(rows) == [
+        "float32",
+        "bfloat16, after training",
+        "int8, after training",
+        "int8, trained",
+    ]
+    for row in rows.values():
+        difference = row["tflite_test"]["accuracy"] - row["test"]["accuracy"]
+        assert abs(difference) <= 1 / 35
+        assert row["tflite_occupancy"] == pytest.approx(
+            row["occupancy"], abs=0.002
+        )
+    sizes = [row["bytes"] for row in rows.values()]
+    assert sizes[0] > sizes[1] > sizes[2] == pytest.approx(sizes[3], rel=0.01)
+    page = (folder / "report.html").read_text()
+    assert "Quantisation" in page and "int8, trained" in page
+    assert json.loads((folder / "result.json").read_text()) == result
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"quantize_from": 2}, "must be from 0 to `epochs` - 1"),
+        ({"quantize": "int7"}, "`scheme` must be"),
+        ({"quantize": None}, "must come with `quantize`"),
+    ],
+)
+def test_bad_settings(settings, message):
+    import kws
+    from training.errors import TrainingError
+
+    with pytest.raises((TrainingError, ValueError), match=message):
+        kws.Config(**{**SETTINGS, **settings})
+
+
+def test_bad_start(task, tmp_path):
+    from training import quantization
+    from training.errors import TrainingError
+
+    model = task.build()
+    other = keras_duspar.models.keyword_spotter("duspar", 4)
+    other.save(tmp_path / "other.keras")
+    for start, message in (
+        (tmp_path, "no model in"),
+        (tmp_path / "other.keras", "of the same model"),
+    ):
+        task.config.start = str(start)
+        try:
+            with pytest.raises(TrainingError, match=message):
+                quantization.start(task, model)
+        finally:
+            task.config.start = None

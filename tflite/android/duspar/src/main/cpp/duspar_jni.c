@@ -1,0 +1,177 @@
+/* What Native.kt declares, over duspar.h.
+ *
+ * Texts go to Kotlin as bytes of UTF-8: JNI's own texts have another encoding.
+ */
+#include <jni.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "duspar.h"
+
+#define COUNT(array) ((jsize)(sizeof(array) / sizeof *(array)))
+
+/* Throws the library's last error. */
+static void throw_error(JNIEnv* env) {
+  char message[512];
+  strncpy(message, duspar_last_error(), sizeof message - 1);
+  message[sizeof message - 1] = '\0';
+  for (char* c = message; *c != '\0'; ++c) {
+    if ((unsigned char)*c >= 0x80) *c = '?';
+  }
+  jclass type = (*env)->FindClass(env, "java/lang/IllegalArgumentException");
+  if (type != NULL) (*env)->ThrowNew(env, type, message);
+}
+
+static struct TfLiteDelegate* from_handle(jlong handle) {
+  return (struct TfLiteDelegate*)(intptr_t)handle;
+}
+
+static jbyteArray to_bytes(JNIEnv* env, const char* text, size_t size) {
+  jbyteArray bytes = (*env)->NewByteArray(env, (jsize)size);
+  if (bytes != NULL) {
+    (*env)->SetByteArrayRegion(env, bytes, 0, (jsize)size, (const jbyte*)text);
+  }
+  return bytes;
+}
+
+/* A copy of the bytes with a NUL at the end, or NULL. */
+static char* from_bytes(JNIEnv* env, jbyteArray bytes) {
+  const jsize size = (*env)->GetArrayLength(env, bytes);
+  char* text = malloc((size_t)size + 1);
+  if (text == NULL) return NULL;
+  (*env)->GetByteArrayRegion(env, bytes, 0, size, (jbyte*)text);
+  text[size] = '\0';
+  return text;
+}
+
+static jlong create(JNIEnv* env, jclass type, jbyteArray kernel) {
+  (void)type;
+  const char* keys[] = {"kernel"};
+  char* name = NULL;
+  if (kernel != NULL) {
+    name = from_bytes(env, kernel);
+    if (name == NULL) return 0;
+  }
+  const char* values[] = {name};
+  struct TfLiteDelegate* delegate =
+      tflite_plugin_create_delegate(keys, values, name != NULL, NULL);
+  free(name);
+  if (delegate == NULL) throw_error(env);
+  return (jlong)(intptr_t)delegate;
+}
+
+static void destroy(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  tflite_plugin_destroy_delegate(from_handle(handle));
+}
+
+static jint count(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  return (jint)duspar_delegate_operator_count(from_handle(handle));
+}
+
+/* Layer, operator, kernel and the operands' names, a NUL between them. */
+static jbyteArray texts(JNIEnv* env, jclass type, jlong handle, jint index) {
+  (void)type;
+  duspar_operator op;
+  if (duspar_delegate_operator(from_handle(handle), (size_t)index, &op) !=
+      DUSPAR_OK) {
+    throw_error(env);
+    return NULL;
+  }
+  const char* all[] = {op.layer, op.op, op.kernel, NULL, NULL};
+  char joined[512];
+  size_t size = 0;
+  for (int o = 0; o < op.operand_count; ++o) all[3 + o] = op.operands[o].name;
+  for (int i = 0; i < 3 + op.operand_count; ++i) {
+    const size_t length = strlen(all[i]);
+    if (length >= sizeof joined - size) break;
+    if (i > 0) joined[size++] = '\0';
+    memcpy(joined + size, all[i], length);
+    size += length;
+  }
+  return to_bytes(env, joined, size);
+}
+
+/* Features, units, invocations and steps; then size, fan, non-zeros and
+ * entries of each operand. */
+static jlongArray numbers(JNIEnv* env, jclass type, jlong handle, jint index) {
+  (void)type;
+  duspar_operator op;
+  if (duspar_delegate_operator(from_handle(handle), (size_t)index, &op) !=
+      DUSPAR_OK) {
+    throw_error(env);
+    return NULL;
+  }
+  jlong all[12] = {op.features, op.units, (jlong)op.invocations,
+                   (jlong)op.steps};
+  jsize size = 4;
+  for (int o = 0; o < op.operand_count; ++o) {
+    all[size++] = op.operands[o].size;
+    all[size++] = op.operands[o].fan;
+    all[size++] = (jlong)op.operands[o].nonzeros;
+    all[size++] = (jlong)op.operands[o].entries;
+  }
+  jlongArray array = (*env)->NewLongArray(env, size);
+  if (array != NULL) (*env)->SetLongArrayRegion(env, array, 0, size, all);
+  return array;
+}
+
+static void reset(JNIEnv* env, jclass type, jlong handle, jint index) {
+  (void)type;
+  if (duspar_delegate_reset(from_handle(handle), (size_t)index) != DUSPAR_OK) {
+    throw_error(env);
+  }
+}
+
+static jbyteArray metadata(JNIEnv* env, jclass type, jobject file,
+                           jbyteArray name) {
+  (void)type;
+  const void* bytes = (*env)->GetDirectBufferAddress(env, file);
+  const jlong size = (*env)->GetDirectBufferCapacity(env, file);
+  const char* content = NULL;
+  size_t length = 0;
+  char* key = from_bytes(env, name);
+  const duspar_status status = duspar_file_metadata(
+      bytes, size > 0 ? (size_t)size : 0, key, &content, &length);
+  free(key);
+  if (status != DUSPAR_OK) throw_error(env);
+  return content != NULL ? to_bytes(env, content, length) : NULL;
+}
+
+static jbyteArray version(JNIEnv* env, jclass type) {
+  (void)type;
+  return to_bytes(env, duspar_version(), strlen(duspar_version()));
+}
+
+static jbyteArray features(JNIEnv* env, jclass type) {
+  (void)type;
+  const char* text = duspar_cpu_features();
+  return to_bytes(env, text, strlen(text));
+}
+
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* machine, void* reserved) {
+  (void)reserved;
+  static const JNINativeMethod methods[] = {
+      {"create", "([B)J", (void*)create},
+      {"destroy", "(J)V", (void*)destroy},
+      {"count", "(J)I", (void*)count},
+      {"texts", "(JI)[B", (void*)texts},
+      {"numbers", "(JI)[J", (void*)numbers},
+      {"reset", "(JI)V", (void*)reset},
+      {"metadata", "(Ljava/nio/ByteBuffer;[B)[B", (void*)metadata},
+      {"version", "()[B", (void*)version},
+      {"features", "()[B", (void*)features},
+  };
+  JNIEnv* env = NULL;
+  if ((*machine)->GetEnv(machine, (void**)&env, JNI_VERSION_1_6) != JNI_OK) {
+    return JNI_ERR;
+  }
+  jclass type = (*env)->FindClass(env, "io/github/kerasduspar/Native");
+  if (type == NULL ||
+      (*env)->RegisterNatives(env, type, methods, COUNT(methods)) != 0) {
+    return JNI_ERR;
+  }
+  return JNI_VERSION_1_6;
+}

@@ -1,0 +1,28 @@
+package io.github.kerasduspar
+
+import java.nio.ByteBuffer
+
+/** The functions of `duspar_jni.c`. Texts are bytes of UTF-8. */
+internal object Native {
+    init {
+        System.loadLibrary("duspar_jni")
+    }
+
+    @JvmStatic external fun create(kernel: ByteArray?): Long
+
+    @JvmStatic external fun destroy(delegate: Long)
+
+    @JvmStatic external fun count(delegate: Long): Int
+
+    @JvmStatic external fun texts(delegate: Long, index: Int): ByteArray
+
+    @JvmStatic external fun numbers(delegate: Long, index: Int): LongArray
+
+    @JvmStatic external fun reset(delegate: Long, index: Int)
+
+    @JvmStatic external fun metadata(file: ByteBuffer, name: ByteArray): ByteArray?
+
+    @JvmStatic external fun version(): ByteArray
+
+    @JvmStatic external fun features(): ByteArray
+}

@@ -1,0 +1,20 @@
+import SwiftUI
+
+/// Listens while it is on screen; shows the word, the occupancy and the time a frame takes.
+@main
+struct SampleApp: App {
+  @StateObject private var listener = Listener()
+  @Environment(\.scenePhase) private var phase
+
+  var body: some Scene {
+    WindowGroup {
+      Text(listener.heard)
+        .font(.title)
+        .multilineTextAlignment(.center)
+        .padding()
+    }
+    .onChange(of: phase) { phase in
+      if phase == .active { listener.start() } else { listener.stop() }
+    }
+  }
+}
