@@ -97,7 +97,9 @@ def run(options, sequences, states, weights):
 
         return (y, *new_states), gradient
 
-    y, *new_states = operation(sequences, *states, *weights)
+    # Read here: an operation with its own gradient must not meet variables.
+    given = (tf.convert_to_tensor(x) for x in (*states, *weights))
+    y, *new_states = operation(sequences, *given)
     return y, list(new_states)
 
 
