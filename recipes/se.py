@@ -48,6 +48,7 @@ class Config(training.Config):
             "mse_epochs": 0.0,
             "mse_weight": 1e3,
             "stoi_weight": 10.0,
+            "mask_floor": 0.2,
         },
         # The paper gives epochs, losses and batch size; the optimizer, the
         # length of the segments, the weights of the losses and the biases of
@@ -69,6 +70,9 @@ class Config(training.Config):
         nargs=2,
         type=float,
     )
+    mask_floor: float = setting(
+        0.0, "least share of a feature that the mask leaves"
+    )
     mse_epochs: float = setting(
         200 / 280, "share of the epochs, from the first, with MSE alone"
     )
@@ -83,6 +87,7 @@ class Config(training.Config):
         for name in ("segment", "validation_segment"):
             checks.number(name, getattr(self, name), "[0.032, inf)")
         checks.number("mse_epochs", self.mse_epochs, "[0, 1]")
+        checks.number("mask_floor", self.mask_floor, "[0, 1)")
         biases = [checks.number("gate_biases", b) for b in self.gate_biases]
         if len(biases) != 2 or biases[0] > biases[1]:
             raise checks.bad_value(
@@ -103,7 +108,9 @@ class SpeechEnhancement(training.Task):
                 "gate_bias_initializer": biases,
                 **arguments["options"],
             }
-        return models.speech_enhancer(**arguments)
+        return models.speech_enhancer(
+            mask_floor=self.config.mask_floor, **arguments
+        )
 
     def batches(self, split, training=False):
         return EnhancementBatches(

@@ -24,6 +24,7 @@ def speech_enhancer(
     frame_length=32,
     hop_length=16,
     mask_activation="sigmoid",
+    mask_floor=0.0,
     options=None,
     samples=None,
     name="speech_enhancer",
@@ -59,6 +60,10 @@ def speech_enhancer(
         hop_length: Positive integer, samples from one frame to the next; must
             divide `frame_length`. Default: 16.
         mask_activation: Activation of the mask. Default: `"sigmoid"`.
+        mask_floor: Float in `[0, 1)`, the least that a mask leaves of a
+            feature: the mask `m` becomes `mask_floor + (1 - mask_floor) * m`.
+            Less noise is removed, and less speech with it where the noise is
+            unknown. Default: 0, as in the paper.
         options: Dictionary of further arguments of the recurrent layers, such
             as `{"theta": 0.02}`. Default: `None`.
         samples: Positive integer, the fixed length of the audio, or `None`
@@ -77,6 +82,7 @@ def speech_enhancer(
     """
     units = checks.positive_integer("units", units)
     num_layers = checks.positive_integer("num_layers", num_layers)
+    mask_floor = checks.number("mask_floor", mask_floor, "[0, 1)")
     audio = audio_input(samples)
     frames = Frames(
         frame_length, hop_length, "full", SAMPLE_RATE, name="frames"
@@ -102,6 +108,10 @@ def speech_enhancer(
         bias_initializer="ones",
         name="mask",
     )(x)
+    if mask_floor:
+        mask = keras.layers.Rescaling(
+            1 - mask_floor, mask_floor, name="mask_floor"
+        )(mask)
     masked = keras.layers.Multiply(name="masked")([features, mask])
     decoded = keras.layers.Dense(frame_length, name="decoder")(masked)
     decoded = keras.layers.Rescaling(1 / GAIN, name="attenuated")(decoded)
@@ -109,11 +119,11 @@ def speech_enhancer(
         decoded, like=audio
     )
     model = keras.Model(audio, clean, name=name)
-    _begin_as_identity(model, hop_length)
+    _begin_as_identity(model, hop_length, mask_floor)
     return model
 
 
-def _begin_as_identity(model, hop_length):
+def _begin_as_identity(model, hop_length, mask_floor):
     """Sets encoder and decoder so that the model returns its input."""
     encoder, mask, decoder = (
         model.get_layer(name) for name in ("encoder", "mask", "decoder")
@@ -121,7 +131,8 @@ def _begin_as_identity(model, hop_length):
     kernel = fourier_kernel(*encoder.kernel.shape)
     # What is left of a signal by the mask at its start and by overlap-add.
     level = mask.activation(keras.ops.ones(()))
-    level = float(keras.ops.convert_to_numpy(level)) or 1.0
+    level = float(keras.ops.convert_to_numpy(level))
+    level = mask_floor + (1 - mask_floor) * level or 1.0
     level *= kernel.shape[0] / (2 * hop_length)
     encoder.kernel.assign(kernel)
     decoder.kernel.assign(np.linalg.pinv(kernel) / level)
