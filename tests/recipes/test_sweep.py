@@ -217,7 +217,9 @@ class TestBadInput:
         assert words in error(grid=GRID.replace(old, new))
 
     def test_no_such_grid(self, error):
-        assert "must be one of paper, quick" in error("--grid", "missing.yaml")
+        assert "must be one of curve, paper, quick" in error(
+            "--grid", "missing.yaml"
+        )
 
     @pytest.mark.parametrize(
         "flag, value",

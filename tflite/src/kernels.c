@@ -5,7 +5,7 @@
 
 #include "error.h"
 
-/* Fastest first. CMake says which of them it compiles. */
+/* Fastest first. */
 static const duspar_kernel* const kernels[] = {
 #if defined(DUSPAR_HAS_AVX512_VNNI)
     &duspar_kernel_avx512_vnni,

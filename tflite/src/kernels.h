@@ -52,6 +52,15 @@ typedef struct duspar_kernel {
   duspar_step* step[DUSPAR_FORMATS];
 } duspar_kernel;
 
+/* What needs no options of the compiler is there in every build; CMake, which
+ * can give options file by file, names the others. */
+#if defined(__aarch64__) && !defined(DUSPAR_HAS_NEON)
+#define DUSPAR_HAS_NEON
+#endif
+#if defined(__GNUC__) && !defined(DUSPAR_HAS_PORTABLE)
+#define DUSPAR_HAS_PORTABLE
+#endif
+
 extern const duspar_kernel duspar_kernel_avx512_vnni;
 extern const duspar_kernel duspar_kernel_avx512;
 extern const duspar_kernel duspar_kernel_avx2;

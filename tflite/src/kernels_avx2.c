@@ -1,3 +1,4 @@
+#if defined(__AVX2__) && defined(__FMA__)
 #define KERNEL duspar_kernel_avx2
 #define KERNEL_NAME "avx2"
 #define KERNEL_USABLE (duspar_cpu_has_avx2() && duspar_cpu_has_fma())
@@ -5,3 +6,4 @@
 #include "vector_avx2.h"
 /* The vectors come first. */
 #include "kernel_body.h"
+#endif

@@ -1,3 +1,4 @@
+#if defined(__AVX512VNNI__)
 #define KERNEL duspar_kernel_avx512_vnni
 #define KERNEL_NAME "avx512_vnni"
 #define KERNEL_USABLE (duspar_cpu_has_avx512() && duspar_cpu_has_avx512_vnni())
@@ -5,3 +6,4 @@
 #include "vector_avx512.h"
 /* The vectors come first. */
 #include "kernel_body.h"
+#endif

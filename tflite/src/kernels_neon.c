@@ -1,3 +1,4 @@
+#if defined(__aarch64__)
 #define KERNEL duspar_kernel_neon
 #define KERNEL_NAME "neon"
 #define KERNEL_USABLE true
@@ -5,3 +6,4 @@
 #include "vector_neon.h"
 /* The vectors come first. */
 #include "kernel_body.h"
+#endif

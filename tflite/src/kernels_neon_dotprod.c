@@ -1,3 +1,4 @@
+#if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
 #define KERNEL duspar_kernel_neon_dotprod
 #define KERNEL_NAME "neon_dotprod"
 #define KERNEL_USABLE duspar_cpu_has_dotprod()
@@ -5,3 +6,4 @@
 #include "vector_neon.h"
 /* The vectors come first. */
 #include "kernel_body.h"
+#endif

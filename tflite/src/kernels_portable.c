@@ -1,3 +1,4 @@
+#if defined(__GNUC__)
 #define KERNEL duspar_kernel_portable
 #define KERNEL_NAME "portable"
 #define KERNEL_USABLE true
@@ -5,3 +6,4 @@
 #include "vector_portable.h"
 /* The vectors come first. */
 #include "kernel_body.h"
+#endif
