@@ -47,8 +47,8 @@ class Config(training.Config):
             "learning_rate": 1e-3,
             "mse_epochs": 0.0,
             "mse_weight": 1e3,
-            "stoi_weight": 10.0,
-            "mask_floor": 0.2,
+            "stoi_weight": 20.0,
+            "mask_floor": 0.5,
         },
         # The paper gives epochs, losses and batch size; the optimizer, the
         # length of the segments, the weights of the losses and the biases of
