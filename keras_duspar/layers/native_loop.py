@@ -90,7 +90,7 @@ def obstacle(layer, sequences=None, mask=None):
         return f"the library has no operator for {type(cell).__name__}"
     if cell.dropout or cell.recurrent_dropout:
         return "it uses dropout"
-    if getattr(cell, "quantization", None) is not None:
+    if cell.quantization is not None:
         return "it is quantised"
     if (cell.compute_dtype, cell.variable_dtype) != ("float32", "float32"):
         return f"its dtype is {cell.dtype_policy.name!r}, not 'float32'"

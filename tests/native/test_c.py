@@ -4,6 +4,7 @@ They drive the delegate through TFLite's ABI and replay what the fuzzers have
 found: with the machine's compiler, with sanitizers, and emulated on ARM.
 """
 
+import importlib.util
 import pathlib
 import shutil
 import subprocess
@@ -45,6 +46,25 @@ def build_and_test(folder, *options):
 
 def test_with_the_compiler(tmp_path):
     build_and_test(tmp_path, "-DCMAKE_C_FLAGS=-Werror")
+
+
+def test_like_the_header_of_xla():
+    jaxlib = importlib.util.find_spec("jaxlib")
+    compiler = shutil.which("cc")
+    if jaxlib is None or compiler is None:
+        pytest.skip("jaxlib and a C compiler are needed")
+    header = pathlib.Path(jaxlib.origin).parent / "include"
+    tests = ROOT / "tflite" / "tests"
+    done = subprocess.run(
+        [
+            *(compiler, "-std=c11", "-Werror", "-fsyntax-only"),
+            *(f"-I{header}", f"-I{ROOT / 'tflite' / 'src'}"),
+            str(tests / "xla_official.c"),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
 
 
 def test_with_sanitizers(tmp_path):
