@@ -133,7 +133,7 @@ class Prune(keras.callbacks.Callback):
             for group in self.groups:
                 self.masks.update(pruning.masks(group, sparsity, self.rows))
         for kernel, mask in self.masks.values():
-            kernel.assign(ops.convert_to_tensor(kernel) * mask)
+            kernel.assign(ops.multiply(kernel, mask))
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:
