@@ -3,8 +3,6 @@
  * Built when CMake is given TFLITE_INCLUDE_DIR: a checkout of TensorFlow, or
  * of LiteRT, which has the same header in another folder.
  */
-#include <assert.h>
-
 #if defined(__has_include) && __has_include("tflite/core/c/common.h")
 #include "tflite/builtin_ops.h"
 #include "tflite/core/c/common.h"
@@ -13,16 +11,8 @@
 #include "tensorflow/lite/core/c/common.h"
 #endif
 
+#include "same_layout.h"
 #include "tflite_abi.h"
-
-#define SAME_SIZE(ours, theirs) \
-  static_assert(sizeof(ours) == sizeof(theirs), #theirs)
-#define SAME_PLACE(ours, our_field, theirs, their_field)                      \
-  static_assert(                                                              \
-      offsetof(ours, our_field) == offsetof(theirs, their_field) &&           \
-          sizeof(((ours*)0)->our_field) == sizeof(((theirs*)0)->their_field), \
-      #theirs "." #their_field)
-#define SAME_VALUE(ours, theirs) static_assert((int)(ours) == (int)(theirs), "")
 
 SAME_VALUE(TFL_OK, kTfLiteOk);
 SAME_VALUE(TFL_ERROR, kTfLiteError);

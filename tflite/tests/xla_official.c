@@ -1,18 +1,8 @@
 /* Compares our declarations of XLA's foreign function interface with XLA's own
  * header, which JAX brings: `jax.ffi.include_dir()`. It has only to compile. */
-#include <assert.h>
-
+#include "same_layout.h"
 #include "xla/ffi/api/c_api.h"
 #include "xla_abi.h"
-
-#define SAME_SIZE(ours, theirs) \
-  static_assert(sizeof(ours) == sizeof(theirs), #theirs)
-#define SAME_PLACE(ours, our_field, theirs, their_field)                      \
-  static_assert(                                                              \
-      offsetof(ours, our_field) == offsetof(theirs, their_field) &&           \
-          sizeof(((ours*)0)->our_field) == sizeof(((theirs*)0)->their_field), \
-      #theirs "." #their_field)
-#define SAME_VALUE(ours, theirs) static_assert((int)(ours) == (int)(theirs), "")
 
 SAME_VALUE(FFI_EXTENSION_METADATA, XLA_FFI_Extension_Metadata);
 SAME_VALUE(FFI_BUFFER, XLA_FFI_ArgType_BUFFER);
