@@ -19,7 +19,7 @@ SMALL = {
     "kws": "--sizes 70 35 35 --batch-size 35",
     "slu": "--sizes 62 31 31 --batch-size 31",
     "se": "--sizes 8 3 3 --batch-size 4 --segment 0.2 --num-layers 1 "
-    "--validation-segment 0.5",
+    "--validation-segment 0.5 --mask-floor 0 --stoi-weight 1",
 }
 FILES = {
     "checkpoint.npz",
