@@ -120,6 +120,7 @@ def test_enhancer_is_causal(audio):
         ("duspar", 116, {}),
         ("gru", 96, {"mask_activation": "relu"}),
         ("gru", 64, {"hop_length": 8}),
+        ("spar", 40, {"num_layers": 1, "mask_floor": 0.5}),
     ],
 )
 def test_enhancer_begins_as_identity(layer, units, arguments, audio):
@@ -128,6 +129,22 @@ def test_enhancer_begins_as_identity(layer, units, arguments, audio):
     enhanced = to_numpy(model(audio))
     ratio = np.sum(audio**2) / np.sum((enhanced - audio) ** 2)
     assert 10 * np.log10(ratio) > 25
+
+
+def test_mask_floor_keeps_a_share_of_every_feature(audio):
+    model = speech_enhancer("spar", 40, num_layers=1, mask_floor=0.25)
+    model.get_layer("mask").bias.assign(np.full(40, -100.0))  # a mask of 0
+    silent = speech_enhancer("spar", 40, num_layers=1)
+    silent.set_weights(model.get_weights())
+    audio = audio[:, :2000]
+    assert_close(silent(audio), np.zeros_like(audio), atol=1e-6)
+    # sigmoid(1) is the mask that decoder and encoder are made for.
+    start = 0.25 + 0.75 / (1 + np.exp(-1))
+    expected = 0.25 / start * audio
+    error = np.sum((to_numpy(model(audio)) - expected) ** 2)
+    assert error < 1e-3 * np.sum(expected**2)
+    with pytest.raises(ValueError, match="`mask_floor`"):
+        speech_enhancer("spar", 40, mask_floor=1.0)
 
 
 def test_encoder_begins_as_fourier_transform():
