@@ -24,9 +24,7 @@ INLINE void split_exp(vf v, vf* p, vf* s) {
   const vf shift = vf_set(12582912.0f); /* 1.5 * 2^23: rounds to integers */
   const vf n = vf_fma(v, vf_set(1.44269504f), shift);
   const vf k = vf_sub(n, shift);
-  /* log(2) in two parts, so that the product with the first is exact. */
-  vf r = vf_fma(k, vf_set(-0.693359375f), v);
-  r = vf_fma(k, vf_set(2.12194440e-4f), r);
+  const vf r = vf_fma(k, vf_set(-0.693147182f), v);
   vf q = vf_fma(r, vf_set(0x1.6a23d0p-10f), vf_set(0x1.123a20p-7f));
   q = vf_fma(q, r, vf_set(0x1.5558f2p-5f));
   q = vf_fma(q, r, vf_set(0x1.555492p-3f));

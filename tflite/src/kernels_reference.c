@@ -56,7 +56,8 @@ static bool packed_bytes(const duspar_shape* shape, size_t* bytes) {
 static bool scratch_bytes(const duspar_shape* shape, size_t* bytes) {
   *bytes = 0;
   const bool integers = shape->operand_bits != 0; /* and floats of them */
-  return duspar_add_lines(shape->outputs, 2 * sizeof(float), bytes) &&
+  return duspar_add_lines(shape->inputs, sizeof(float), bytes) &&
+         duspar_add_lines(shape->outputs, 2 * sizeof(float), bytes) &&
          duspar_add_lines(integers ? shape->outputs : 0, 2 * sizeof(int32_t),
                           bytes);
 }
@@ -106,18 +107,42 @@ static void blend(size_t outputs, const float* sums, const float* bias,
   }
 }
 
+/* Computes the operand into the front of the scratch memory, and sets `rest`
+ * to what is left of that. */
+static const float* find_operand(const duspar_shape* shape,
+                                 const duspar_step_operand* operand,
+                                 void* scratch, void** rest) {
+  const size_t bytes = shape->inputs * sizeof(float);
+  float* a = scratch;
+  for (size_t i = 0; i < shape->inputs; ++i) {
+    const float moved =
+        operand->state ? operand->state[i] + operand->bias[i] : 0.0f;
+    a[i] = operand->x == NULL       ? moved
+           : operand->state == NULL ? operand->x[i]
+                                    : operand->x[i] - moved;
+  }
+  if (operand->out != NULL) memcpy(operand->out, a, bytes);
+  size_t lines = 0;
+  duspar_add_lines(bytes, 1, &lines); /* scratch_bytes has succeeded */
+  *rest = (char*)scratch + lines;
+  return a;
+}
+
 /* Defines the step for one type of weights. `WEIGHT` makes a float of one. An
  * entry of `a` counts unless it is zero or below, so that NaN is not lost. */
 #define DEFINE_STEP(NAME, TYPE, WEIGHT)                                    \
   static size_t NAME(const duspar_shape* shape, const void* packed,        \
-                     const float* a, float* state, void* scratch) {        \
+                     const duspar_step_operand* operand, float* state,     \
+                     void* scratch) {                                      \
     parts p = {0};                                                         \
     find_parts(shape, &p);                                                 \
     const size_t width = 2 * shape->outputs;                               \
     const TYPE* rows = (const void*)((const char*)packed + p.rows);        \
     const float* scales = (const void*)((const char*)packed + p.scales);   \
     const bool scaled = shape->weight_type == DUSPAR_INT8;                 \
-    float* sums = scratch;                                                 \
+    void* rest;                                                            \
+    const float* a = find_operand(shape, operand, scratch, &rest);         \
+    float* sums = rest;                                                    \
     size_t nonzeros = 0;                                                   \
     memset(sums, 0, width * sizeof(float));                                \
     for (size_t i = 0; i < shape->inputs; ++i) {                           \
@@ -138,7 +163,8 @@ DEFINE_STEP(step_int8, int8_t, (float))
 /* The step with operands that are integers. NaN cannot be one: it is put in
  * the place of every sum. */
 static size_t step_integer(const duspar_shape* shape, const void* packed,
-                           const float* a, float* state, void* scratch) {
+                           const duspar_step_operand* operand, float* state,
+                           void* scratch) {
   parts p = {0};
   find_parts(shape, &p);
   const size_t width = 2 * shape->outputs;
@@ -147,7 +173,9 @@ static size_t step_integer(const duspar_shape* shape, const void* packed,
   const float inverse =
       *(const float*)(const void*)((const char*)packed + p.inverse);
   const float most = (float)((1 << shape->operand_bits) - 1);
-  float* scaled = scratch;
+  void* rest;
+  const float* a = find_operand(shape, operand, scratch, &rest);
+  float* scaled = rest;
   int32_t* sums = (void*)(scaled + width);
   size_t nonzeros = 0;
   bool lost = false;

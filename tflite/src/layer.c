@@ -10,8 +10,6 @@
 
 /* Where a run keeps its vectors, in bytes from the start of the scratch. */
 typedef struct scratch_plan {
-  size_t operand; /* e of DuSpaR, (N) */
-  size_t output;  /* y of a step that nobody asked for, (M) */
   size_t f;
   size_t g;
   size_t kernel;
@@ -118,10 +116,6 @@ static bool plan_scratch(duspar_layer* layer) {
   const size_t units = layer->feedforward.outputs;
   scratch_plan* plan = &layer->scratch;
   size_t end = 0, forward, back = 0;
-  plan->operand = end;
-  if (!duspar_add_lines(features, sizeof(float), &end)) return false;
-  plan->output = end;
-  if (!duspar_add_lines(units, sizeof(float), &end)) return false;
   plan->f = end;
   if (!duspar_add_lines(units, sizeof(float), &end)) return false;
   plan->g = end;
@@ -167,6 +161,7 @@ static duspar_status pack_weights(duspar_layer* layer,
   layer->feedforward_packed = memory;
   if (dual) {
     layer->kernel->pack(&layer->feedback, &p->feedback, memory + back_start);
+    memset(memory + units_start, 0, total - units_start);
     memcpy(memory + units_start, p->feedforward_bias, units * sizeof(float));
     memcpy(memory + features_start, p->feedback_bias, features * sizeof(float));
     layer->feedback_packed = memory + back_start;
@@ -230,27 +225,20 @@ static void run_sequence(const duspar_layer* layer, size_t steps,
   const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
   duspar_step* step =
       layer->kernel->step[duspar_shape_format(&layer->feedforward)];
-  float* e = (void*)(scratch + layer->scratch.operand);
-  float* unseen = (void*)(scratch + layer->scratch.output);
   void* room = scratch + layer->scratch.kernel;
   for (size_t t = 0; t < steps; ++t, x += features) {
-    float* out = y != NULL ? y + t * units : unseen;
+    float* out = y != NULL ? y + t * units : NULL;
+    const duspar_step_operand error = {x, dual ? g : NULL, layer->feedback_bias,
+                                       NULL};
+    counts->nonzeros[0] +=
+        step(&layer->feedforward, layer->feedforward_packed, &error, f, room);
     if (!dual) {
-      counts->nonzeros[0] +=
-          step(&layer->feedforward, layer->feedforward_packed, x, f, room);
-      memcpy(out, f, units * sizeof(float));
+      if (out != NULL) memcpy(out, f, units * sizeof(float));
       continue;
     }
-    for (size_t i = 0; i < features; ++i) {
-      e[i] = x[i] - (g[i] + layer->feedback_bias[i]);
-    }
-    counts->nonzeros[0] +=
-        step(&layer->feedforward, layer->feedforward_packed, e, f, room);
-    for (size_t j = 0; j < units; ++j) {
-      out[j] = f[j] + layer->feedforward_bias[j];
-    }
+    const duspar_step_operand output = {NULL, f, layer->feedforward_bias, out};
     counts->nonzeros[1] +=
-        step(&layer->feedback, layer->feedback_packed, out, g, room);
+        step(&layer->feedback, layer->feedback_packed, &output, g, room);
   }
   counts->steps += steps;
 }

@@ -10,6 +10,9 @@
 #include "memory.h"
 #include "signature.h"
 
+/* Tensors that a run reads or writes: x and two states, y and two states. */
+enum { VIEWS = 3 + DUSPAR_MAX_OUTPUTS };
+
 typedef struct operator_data {
   duspar_delegate* delegate;
   duspar_record* record;
@@ -17,7 +20,7 @@ typedef struct operator_data {
   duspar_options options;
   duspar_tensors tensors;
   duspar_sizes sizes;
-  bool wanted[DUSPAR_MAX_OUTPUTS];
+  duspar_view views[VIEWS];
   bool ready;
   duspar_parameters source; /* where the weights of `layer` were */
   duspar_layer* layer;
@@ -82,14 +85,24 @@ static void free_operator(tfl_context* context, void* buffer) {
 }
 
 /* TFLite gives no memory to outputs that nothing reads. */
-static void find_wanted(operator_data* op, const tfl_node* node) {
-  for (int o = 0; o < op->tensors.output_count; ++o) {
-    op->wanted[o] = false;
-    for (int i = 0; node->outputs != NULL && i < node->outputs->size; ++i) {
-      if (node->outputs->data[i] == op->tensors.outputs[o]) {
-        op->wanted[o] = true;
-      }
-    }
+static bool is_wanted(const tfl_node* node, int tensor) {
+  for (int i = 0; node->outputs != NULL && i < node->outputs->size; ++i) {
+    if (node->outputs->data[i] == tensor) return true;
+  }
+  return false;
+}
+
+/* Notes what inputs a run reads. */
+static void view_inputs(operator_data* op) {
+  const int batch = (int)op->sizes.batch, steps = (int)op->sizes.steps;
+  const int features = (int)op->sizes.features, units = (int)op->sizes.units;
+  const int shapes[3][3] = {
+      {batch, steps, features}, {batch, units}, {batch, features}};
+  const int count = op->kind == DUSPAR_KIND_DUSPAR ? 3 : 2;
+  for (int v = 0; v < VIEWS; ++v) op->views[v].tensor = -1;
+  for (int v = 0; v < count; ++v) {
+    duspar_signature_view(op->tensors.inputs[v], v == 0 ? 3 : 2, shapes[v],
+                          &op->views[v]);
   }
 }
 
@@ -115,6 +128,7 @@ static duspar_status resize_output(operator_data* op, tfl_context* context,
   if (context->resize_tensor(context, tensor, dims) != TFL_OK) {
     return duspar_fail(DUSPAR_INVALID, "output %d cannot be resized", o);
   }
+  duspar_signature_view(op->tensors.outputs[o], rank, shape, &op->views[3 + o]);
   return DUSPAR_OK;
 }
 
@@ -171,9 +185,10 @@ static tfl_status prepare(tfl_context* context, tfl_node* node) {
       make_layer(op, context) != DUSPAR_OK) {
     return report(op, context);
   }
-  find_wanted(op, node);
+  view_inputs(op);
   for (int o = 0; o < op->tensors.output_count; ++o) {
-    if (op->wanted[o] && resize_output(op, context, o) != DUSPAR_OK) {
+    if (is_wanted(node, op->tensors.outputs[o]) &&
+        resize_output(op, context, o) != DUSPAR_OK) {
       return report(op, context);
     }
   }
@@ -182,38 +197,19 @@ static tfl_status prepare(tfl_context* context, tfl_node* node) {
 }
 
 static duspar_status run(operator_data* op, tfl_context* context) {
-  const duspar_sizes* sizes = &op->sizes;
-  const int batch = (int)sizes->batch, steps = (int)sizes->steps;
-  const int features = (int)sizes->features, units = (int)sizes->units;
-  const bool dual = op->kind == DUSPAR_KIND_DUSPAR;
-  const int x_shape[] = {batch, steps, features};
-  const int f_shape[] = {batch, units};
-  const int g_shape[] = {batch, features};
-  const int* inputs = op->tensors.inputs;
-  float *x = NULL, *f0 = NULL, *g0 = NULL;
-  float* out[DUSPAR_MAX_OUTPUTS] = {NULL, NULL, NULL};
-  duspar_status status;
+  float* data[VIEWS] = {NULL};
   if (!op->ready) {
     return duspar_fail(DUSPAR_INVALID, "tensors were not allocated");
   }
-  status = duspar_signature_data(context, inputs[0], 3, x_shape, &x);
-  if (status == DUSPAR_OK) {
-    status = duspar_signature_data(context, inputs[1], 2, f_shape, &f0);
+  for (int v = 0; v < VIEWS; ++v) {
+    if (op->views[v].tensor < 0) continue;
+    const duspar_status status =
+        duspar_signature_data(context, &op->views[v], &data[v]);
+    if (status != DUSPAR_OK) return status;
   }
-  if (status == DUSPAR_OK && dual) {
-    status = duspar_signature_data(context, inputs[2], 2, g_shape, &g0);
-  }
-  for (int o = 0; o < op->tensors.output_count; ++o) {
-    int shape[3];
-    const int rank = duspar_signature_output_shape(o, sizes, shape);
-    if (status == DUSPAR_OK && op->wanted[o]) {
-      status = duspar_signature_data(context, op->tensors.outputs[o], rank,
-                                     shape, &out[o]);
-    }
-  }
-  if (status != DUSPAR_OK) return status;
-  const duspar_sequence sequence = {sizes->batch, sizes->steps, x,      f0,
-                                    g0,           out[0],       out[1], out[2]};
+  const duspar_sequence sequence = {op->sizes.batch, op->sizes.steps, data[0],
+                                    data[1],         data[2],         data[3],
+                                    data[4],         data[5]};
   duspar_counts counts = {0};
   duspar_layer_execute(op->layer, &sequence, op->scratch, &counts);
   duspar_counters_add(&op->record->counters, &counts);

@@ -296,27 +296,41 @@ void duspar_signature_parameters(duspar_kind kind,
   parameters->feedback_bias = data[10];
 }
 
-duspar_status duspar_signature_data(const tfl_context* context, int index,
-                                    int rank, const int* shape, float** data) {
-  const tfl_tensor* tensor = tensor_at(context, index);
-  if (tensor == NULL || tensor->dims == NULL || tensor->dims->size != rank ||
-      memcmp(tensor->dims->data, shape, (size_t)rank * sizeof(int)) != 0) {
+void duspar_signature_view(int tensor, int rank, const int* shape,
+                           duspar_view* view) {
+  *view = (duspar_view){.tensor = tensor, .rank = rank, .bytes = sizeof(float)};
+  for (int i = 0; i < rank; ++i) {
+    view->shape[i] = shape[i];
+    view->bytes *= (size_t)shape[i];
+  }
+}
+
+static bool is_as_before(const tfl_tensor* tensor, const duspar_view* view) {
+  if (tensor == NULL || tensor->dims == NULL ||
+      tensor->dims->size != view->rank) {
+    return false;
+  }
+  for (int i = 0; i < view->rank; ++i) {
+    if (tensor->dims->data[i] != view->shape[i]) return false;
+  }
+  return true;
+}
+
+duspar_status duspar_signature_data(const tfl_context* context,
+                                    const duspar_view* view, float** data) {
+  const tfl_tensor* tensor = tensor_at(context, view->tensor);
+  if (!is_as_before(tensor, view)) {
     return duspar_fail(DUSPAR_INVALID,
                        "tensor %d has changed since tensors were allocated: "
                        "allocate them again",
-                       index);
+                       view->tensor);
   }
-  const char* name = tensor->name ? tensor->name : "tensor";
-  const duspar_status status =
-      check_bytes(name, shape, rank, sizeof(float), tensor->bytes);
-  if (status != DUSPAR_OK) return status;
-  bool empty = false;
-  for (int i = 0; i < rank; ++i) empty = empty || shape[i] == 0;
-  *data = empty ? NULL : tensor->data;
-  if (!empty &&
-      (tensor->data == NULL || (uintptr_t)tensor->data % sizeof(float) != 0)) {
-    return duspar_fail(DUSPAR_INVALID, "`%s` has no data, or at a bad address",
-                       name);
+  *data = view->bytes > 0 ? tensor->data : NULL;
+  if (view->bytes > 0 && (tensor->bytes < view->bytes || tensor->data == NULL ||
+                          (uintptr_t)tensor->data % sizeof(float) != 0)) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` has no data, too little, or at a bad address",
+                       tensor->name ? tensor->name : "tensor");
   }
   return DUSPAR_OK;
 }

@@ -53,9 +53,21 @@ void duspar_signature_parameters(duspar_kind kind,
                                  const duspar_sizes* sizes,
                                  duspar_parameters* parameters);
 
-/* Finds the data of a float tensor with `rank` dimensions `shape`, when the
- * operator runs. `*data` is NULL for a tensor without entries. */
-duspar_status duspar_signature_data(const tfl_context* context, int tensor,
-                                    int rank, const int* shape, float** data);
+/* What a float tensor must be like whenever the operator runs. */
+typedef struct duspar_view {
+  int tensor; /* -1: nobody wants it */
+  int rank;
+  int shape[3];
+  size_t bytes;
+} duspar_view;
+
+/* Notes a tensor whose shape was checked. */
+void duspar_signature_view(int tensor, int rank, const int* shape,
+                           duspar_view* view);
+
+/* Finds the data of a tensor when the operator runs. `*data` is NULL for one
+ * without entries. */
+duspar_status duspar_signature_data(const tfl_context* context,
+                                    const duspar_view* view, float** data);
 
 #endif /* DUSPAR_SIGNATURE_H_ */
