@@ -13,6 +13,8 @@
  *                      integers from 0 to 255, and NaN as any
  *   vf_atleast(l, v)   max(l, v), and vf_atmost(l, v): NaN in v stays NaN
  *   vf_pow2(v)         2 to the power of the integer in the low bits of v
+ *   vf_split(v, &m)    v = m times 2 to the power of the result, m from 2/3 to
+ *                      4/3, for v that is normal and above zero
  *   vf_magnitude(v)    |v|; vf_sign(v, s): v >= 0 with the sign of s
  *   vf_bfloat16_low, vf_bfloat16_high, vf_int8    floats of narrow weights
  *   vi_zero, vi_to_vf
@@ -34,6 +36,7 @@
 #include <string.h>
 
 #include "kernel_gates.h"
+#include "kernel_log_mel.h"
 #include "kernel_packing.h"
 #include "kernels.h"
 
@@ -363,4 +366,5 @@ const duspar_kernel KERNEL = {
             [DUSPAR_FORMAT_INT8] = step_int8,
             [DUSPAR_FORMAT_INTEGER] = step_integer,
         },
+    .log_mel = {log_mel_bytes, log_mel_pack, log_mel_run},
 };

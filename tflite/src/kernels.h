@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "duspar.h"
+#include "log_mel.h"
 
 /* What a step multiplies: operands are float32, but integers in the last. */
 typedef enum duspar_format {
@@ -62,6 +63,15 @@ typedef struct duspar_kernel {
   void (*pack)(const duspar_shape* shape, const duspar_cell* cell,
                void* packed);
   duspar_step* step[DUSPAR_FORMATS];
+  /* The log-mel front end, likewise. */
+  struct {
+    bool (*bytes)(const duspar_log_mel_parameters* p, size_t* packed,
+                  size_t* scratch);
+    void (*pack)(const duspar_log_mel_parameters* p, void* packed);
+    /* Computes the features of the frame that begins at `frame`. */
+    void (*run)(const void* packed, const float* frame, float* features,
+                void* scratch);
+  } log_mel;
 } duspar_kernel;
 
 /* What needs no options of the compiler is there in every build; CMake, which

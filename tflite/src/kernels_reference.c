@@ -197,6 +197,73 @@ static size_t step_integer(const duspar_shape* shape, const void* packed,
   return nonzeros;
 }
 
+/* A copy of the parameters, which are followed by all that they point to. */
+static bool log_mel_bytes(const duspar_log_mel_parameters* p, size_t* packed,
+                          size_t* scratch) {
+  *packed = 0;
+  *scratch = 0;
+  return duspar_add_lines(1, sizeof *p, packed) &&
+         duspar_add_lines(p->length, sizeof(float), packed) &&
+         duspar_add_lines(p->filter_size, sizeof(float), packed) &&
+         duspar_add_lines(p->bands, 2 * sizeof(int32_t), packed) &&
+         duspar_add_lines(p->bands, 2 * sizeof(float), packed) &&
+         duspar_add_lines(p->length / 2 + 1, sizeof(float), scratch);
+}
+
+static const void* log_mel_copy(const void* from, size_t count, size_t size,
+                                char* packed, size_t* end) {
+  char* to = packed + *end;
+  if (count > 0) memcpy(to, from, count * size);
+  duspar_add_lines(count, size, end); /* log_mel_bytes has succeeded */
+  return to;
+}
+
+static void log_mel_pack(const duspar_log_mel_parameters* p, void* packed) {
+  duspar_log_mel_parameters* q = packed;
+  size_t end = 0;
+  *q = *p;
+  duspar_add_lines(1, sizeof *p, &end);
+  q->window = log_mel_copy(p->window, p->length, sizeof(float), packed, &end);
+  q->filters =
+      log_mel_copy(p->filters, p->filter_size, sizeof(float), packed, &end);
+  q->edges = log_mel_copy(p->edges, p->bands, 8, packed, &end);
+  q->mean = (const float*)packed + end / sizeof(float);
+  memcpy((char*)packed + end, p->mean, p->bands * sizeof(float));
+  q->deviation = q->mean + p->bands;
+  memcpy((char*)packed + end + p->bands * sizeof(float), p->deviation,
+         p->bands * sizeof(float));
+}
+
+/* The sum over the samples itself, for every bin. */
+static float bin_power(const duspar_log_mel_parameters* p, const float* frame,
+                       size_t bin) {
+  double real = 0, imag = 0;
+  for (size_t i = 0; i < p->length; ++i) {
+    const double turns = (double)(bin * i % p->length) / (double)p->length;
+    const double x = (double)frame[i] * p->window[i];
+    real += x * cos(6.283185307179586477 * turns);
+    imag -= x * sin(6.283185307179586477 * turns);
+  }
+  return (float)(real * real + imag * imag);
+}
+
+static void log_mel_run(const void* packed, const float* frame, float* features,
+                        void* scratch) {
+  const duspar_log_mel_parameters* p = packed;
+  const float* filter = p->filters;
+  float* power = scratch;
+  for (size_t bin = 0; bin <= p->length / 2; ++bin) {
+    power[bin] = bin_power(p, frame, bin);
+  }
+  for (size_t b = 0; b < p->bands; ++b) {
+    float sum = 0;
+    for (int32_t bin = p->edges[2 * b]; bin < p->edges[2 * b + 1]; ++bin) {
+      sum += power[bin] * *filter++;
+    }
+    features[b] = (logf(sum + p->offset) - p->mean[b]) / p->deviation[b];
+  }
+}
+
 const duspar_kernel duspar_kernel_reference = {
     .name = "reference",
     .usable = usable,
@@ -210,4 +277,5 @@ const duspar_kernel duspar_kernel_reference = {
             [DUSPAR_FORMAT_INT8] = step_int8,
             [DUSPAR_FORMAT_INTEGER] = step_integer,
         },
+    .log_mel = {log_mel_bytes, log_mel_pack, log_mel_run},
 };

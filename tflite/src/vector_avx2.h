@@ -49,6 +49,14 @@ static inline vf vf_pow2(vf v) {
   return _mm256_castsi256_ps(_mm256_add_epi32(exponent, one));
 }
 
+static inline vf vf_split(vf v, vf* mantissa) {
+  const vi least = _mm256_set1_epi32(0x3f2aaaab); /* 2/3 */
+  const vi bits = _mm256_sub_epi32(_mm256_castps_si256(v), least);
+  const vi rest = _mm256_and_si256(bits, _mm256_set1_epi32(0x7fffff));
+  *mantissa = _mm256_castsi256_ps(_mm256_add_epi32(rest, least));
+  return _mm256_cvtepi32_ps(_mm256_srai_epi32(bits, 23));
+}
+
 static inline vf vf_magnitude(vf v) {
   return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
 }

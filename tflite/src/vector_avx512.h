@@ -47,6 +47,14 @@ static inline vf vf_pow2(vf v) {
   return _mm512_castsi512_ps(_mm512_add_epi32(exponent, one));
 }
 
+static inline vf vf_split(vf v, vf* mantissa) {
+  const vi least = _mm512_set1_epi32(0x3f2aaaab); /* 2/3 */
+  const vi bits = _mm512_sub_epi32(_mm512_castps_si512(v), least);
+  const vi rest = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffff));
+  *mantissa = _mm512_castsi512_ps(_mm512_add_epi32(rest, least));
+  return _mm512_cvtepi32_ps(_mm512_srai_epi32(bits, 23));
+}
+
 static inline vf vf_magnitude(vf v) { return _mm512_abs_ps(v); }
 
 static inline vf vf_sign(vf v, vf s) {

@@ -50,6 +50,14 @@ static inline vf vf_pow2(vf v) {
   return vreinterpretq_f32_u32(vaddq_u32(exponent, vdupq_n_u32(127u << 23)));
 }
 
+static inline vf vf_split(vf v, vf* mantissa) {
+  const vi least = vdupq_n_s32(0x3f2aaaab); /* 2/3 */
+  const vi bits = vsubq_s32(vreinterpretq_s32_f32(v), least);
+  const vi rest = vandq_s32(bits, vdupq_n_s32(0x7fffff));
+  *mantissa = vreinterpretq_f32_s32(vaddq_s32(rest, least));
+  return vcvtq_f32_s32(vshrq_n_s32(bits, 23));
+}
+
 static inline vf vf_magnitude(vf v) { return vabsq_f32(v); }
 
 static inline vf vf_sign(vf v, vf s) {

@@ -52,6 +52,13 @@ static inline vf vf_atleast(vf l, vf v) { return choose(v < l, l, v); }
 static inline vf vf_atmost(vf l, vf v) { return choose(v > l, l, v); }
 
 static inline vf vf_pow2(vf v) { return (vf)(((vu)v << 23) + (127u << 23)); }
+static inline vf vf_split(vf v, vf* mantissa) {
+  const int32_t least = 0x3f2aaaab; /* 2/3 */
+  const vi bits = (vi)((vu)v - (uint32_t)least);
+  *mantissa = (vf)((bits & 0x7fffff) + least);
+  return __builtin_convertvector(bits >> 23, vf);
+}
+
 static inline vf vf_magnitude(vf v) { return (vf)((vu)v & 0x7fffffffu); }
 
 static inline vf vf_sign(vf v, vf s) {
