@@ -9,6 +9,7 @@
 #include "layer.h"
 #include "memory.h"
 #include "signature.h"
+#include "tensors.h"
 
 /* Tensors that a run reads or writes: x and two states, y and two states. */
 enum { VIEWS = 3 + DUSPAR_MAX_OUTPUTS };
@@ -84,14 +85,6 @@ static void free_operator(tfl_context* context, void* buffer) {
   free(op);
 }
 
-/* TFLite gives no memory to outputs that nothing reads. */
-static bool is_wanted(const tfl_node* node, int tensor) {
-  for (int i = 0; node->outputs != NULL && i < node->outputs->size; ++i) {
-    if (node->outputs->data[i] == tensor) return true;
-  }
-  return false;
-}
-
 /* Notes what inputs a run reads. */
 static void view_inputs(operator_data* op) {
   const int batch = (int)op->sizes.batch, steps = (int)op->sizes.steps;
@@ -101,34 +94,25 @@ static void view_inputs(operator_data* op) {
   const int count = op->kind == DUSPAR_KIND_DUSPAR ? 3 : 2;
   for (int v = 0; v < VIEWS; ++v) op->views[v].tensor = -1;
   for (int v = 0; v < count; ++v) {
-    duspar_signature_view(op->tensors.inputs[v], v == 0 ? 3 : 2, shapes[v],
-                          &op->views[v]);
+    duspar_view_set(&op->views[v], op->tensors.inputs[v], v == 0 ? 3 : 2,
+                    shapes[v]);
   }
 }
 
 static duspar_status resize_output(operator_data* op, tfl_context* context,
                                    int o) {
+  const char* name = duspar_signature_output_name(o);
+  const duspar_tensors* tensors = &op->tensors;
   int shape[3];
-  const duspar_status status =
-      duspar_signature_check_output(context, &op->tensors, o);
-  if (status != DUSPAR_OK) return status;
   const int rank = duspar_signature_output_shape(o, &op->sizes, shape);
-  size_t bytes = sizeof(float);
-  for (int i = 0; i < rank; ++i) {
-    if (!duspar_multiply(bytes, (size_t)shape[i], &bytes) ||
-        bytes > PTRDIFF_MAX) {
-      return duspar_fail(DUSPAR_INVALID, "output %d would be too large", o);
-    }
-  }
-  tfl_ints* dims = malloc(sizeof *dims + (size_t)rank * sizeof(int));
-  if (dims == NULL) return duspar_fail_memory(sizeof *dims);
-  dims->size = rank;
-  memcpy(dims->data, shape, (size_t)rank * sizeof(int));
-  tfl_tensor* tensor = &context->tensors[op->tensors.outputs[o]];
-  if (context->resize_tensor(context, tensor, dims) != TFL_OK) {
-    return duspar_fail(DUSPAR_INVALID, "output %d cannot be resized", o);
-  }
-  duspar_signature_view(op->tensors.outputs[o], rank, shape, &op->views[3 + o]);
+  duspar_status status =
+      duspar_tensor_check_output(context, name, tensors->input_count,
+                                 tensors->inputs, tensors->outputs, o);
+  if (status != DUSPAR_OK) return status;
+  status =
+      duspar_tensor_resize(context, name, tensors->outputs[o], rank, shape);
+  if (status != DUSPAR_OK) return status;
+  duspar_view_set(&op->views[3 + o], tensors->outputs[o], rank, shape);
   return DUSPAR_OK;
 }
 
@@ -187,7 +171,7 @@ static tfl_status prepare(tfl_context* context, tfl_node* node) {
   }
   view_inputs(op);
   for (int o = 0; o < op->tensors.output_count; ++o) {
-    if (is_wanted(node, op->tensors.outputs[o]) &&
+    if (duspar_tensor_wanted(node, op->tensors.outputs[o]) &&
         resize_output(op, context, o) != DUSPAR_OK) {
       return report(op, context);
     }
@@ -204,7 +188,7 @@ static duspar_status run(operator_data* op, tfl_context* context) {
   for (int v = 0; v < VIEWS; ++v) {
     if (op->views[v].tensor < 0) continue;
     const duspar_status status =
-        duspar_signature_data(context, &op->views[v], &data[v]);
+        duspar_view_data(&op->views[v], context, &data[v]);
     if (status != DUSPAR_OK) return status;
   }
   const duspar_sequence sequence = {op->sizes.batch, op->sizes.steps, data[0],

@@ -36,10 +36,8 @@ duspar_status duspar_signature_check_inputs(duspar_kind kind,
                                             const duspar_tensors* tensors,
                                             duspar_sizes* sizes);
 
-/* Checks that output `index` can be written, apart from its shape. */
-duspar_status duspar_signature_check_output(const tfl_context* context,
-                                            const duspar_tensors* tensors,
-                                            int index);
+/* Returns what messages call output `index`. */
+const char* duspar_signature_output_name(int index);
 
 /* Sets the shape of output `index` and returns its rank. */
 int duspar_signature_output_shape(int index, const duspar_sizes* sizes,
@@ -52,22 +50,5 @@ void duspar_signature_parameters(duspar_kind kind,
                                  const duspar_tensors* tensors,
                                  const duspar_sizes* sizes,
                                  duspar_parameters* parameters);
-
-/* What a float tensor must be like whenever the operator runs. */
-typedef struct duspar_view {
-  int tensor; /* -1: nobody wants it */
-  int rank;
-  int shape[3];
-  size_t bytes;
-} duspar_view;
-
-/* Notes a tensor whose shape was checked. */
-void duspar_signature_view(int tensor, int rank, const int* shape,
-                           duspar_view* view);
-
-/* Finds the data of a tensor when the operator runs. `*data` is NULL for one
- * without entries. */
-duspar_status duspar_signature_data(const tfl_context* context,
-                                    const duspar_view* view, float** data);
 
 #endif /* DUSPAR_SIGNATURE_H_ */

@@ -17,6 +17,7 @@
 enum { TFL_OK = 0, TFL_ERROR = 1 };
 enum {
   TFL_FLOAT32 = 1,
+  TFL_INT32 = 2,
   TFL_INT16 = 7,
   TFL_INT8 = 9,
 };

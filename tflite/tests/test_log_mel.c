@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host.h"
 #include "kernels.h"
 
 enum { MAX_BANDS = 130 };
@@ -183,6 +184,70 @@ static void check_errors(void) {
   free_model(&m);
 }
 
+/* The operator, as an interpreter calls it. */
+static void check_operator(void) {
+  host h;
+  struct TfLiteDelegate* delegate =
+      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  host_init_log_mel(&h, 2, 100, 32, 16, 9);
+  for (int i = 0; i < 200; ++i) ((float*)h.tensors[0].data)[i] = (float)i;
+  CHECK(host_apply(&h, delegate) == TFL_OK && h.taken == 1, "%s", h.error);
+  CHECK(host_prepare(&h) == TFL_OK, "%s", h.error);
+  CHECK(host_invoke(&h) == TFL_OK, "%s", h.error);
+  const tfl_ints* dims = h.tensors[7].dims;
+  CHECK(dims->size == 3 && dims->data[0] == 2 && dims->data[1] == 5 &&
+            dims->data[2] == 9,
+        "shape of the features");
+  for (int n = 0; n < 10; ++n) { /* bin 0 is the sum of the samples */
+    const double first = n / 5 * 100 + n % 5 * 16, sum = 32 * first + 496;
+    const float got = ((float*)h.tensors[7].data)[9 * n];
+    CHECK(fabs(got - log(sum * sum + 1)) < 1e-5, "frame %d: %g", n, got);
+  }
+  CHECK(duspar_delegate_operator_count(delegate) == 0, "it has no operands");
+  /* A longer input, and one without any frame. */
+  host_reshape(&h, 0, 2, (int[]){1, 200}, 1);
+  CHECK(host_invoke(&h) != TFL_OK, "tensors were not allocated anew");
+  CHECK(host_prepare(&h) == TFL_OK && host_invoke(&h) == TFL_OK, "%s", h.error);
+  CHECK(h.tensors[7].dims->data[1] == 11, "frames");
+  host_reshape(&h, 0, 2, (int[]){1, 31}, 1);
+  CHECK(host_prepare(&h) == TFL_OK && host_invoke(&h) == TFL_OK, "%s", h.error);
+  CHECK(h.tensors[7].dims->data[1] == 0, "no frames");
+  host_free(&h);
+  tflite_plugin_destroy_delegate(delegate);
+}
+
+/* One thing at a time is wrong, and an error tells of it. */
+static void check_broken_operators(void) {
+  static const char* const words[] = {
+      "audio",  "window", "filters",  "edges",  "mean",     "deviation",
+      "offset", "edges",  "constant", "inputs", "features", "options"};
+  for (int fault = 0; fault < 12; ++fault) {
+    host h;
+    struct TfLiteDelegate* delegate =
+        tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+    host_init_log_mel(&h, 1, 64, 32, 16, 9);
+    if (fault == 0) host_reshape(&h, 0, 1, (int[]){64}, 1);
+    if (fault == 1) host_reshape(&h, 1, 1, (int[]){33}, 1);
+    if (fault == 2) host_reshape(&h, 2, 1, (int[]){8}, 1);
+    if (fault == 3) h.tensors[3].type = TFL_FLOAT32;
+    if (fault == 4) host_reshape(&h, 4, 1, (int[]){8}, 1);
+    if (fault == 5) host_set_bytes(&h, 5, 35);
+    if (fault == 6) ((float*)h.tensors[6].data)[0] = 0;
+    if (fault == 7) ((int32_t*)h.tensors[3].data)[1] = 18;
+    if (fault == 8) h.tensors[1].allocation_type = 2;
+    if (fault == 9) h.node.inputs->size = 6;
+    if (fault == 10) h.tensors[7].type = TFL_INT8;
+    if (fault == 11) host_set_options(&h, "x", 1);
+    CHECK(host_apply(&h, delegate) == TFL_OK, "fault %d", fault);
+    CHECK(host_prepare(&h) != TFL_OK, "fault %d", fault);
+    CHECK(strstr(h.error, words[fault]) != NULL, "fault %d: %s", fault,
+          h.error);
+    CHECK(host_invoke(&h) != TFL_OK, "fault %d", fault);
+    host_free(&h);
+    tflite_plugin_destroy_delegate(delegate);
+  }
+}
+
 int main(void) {
   static const size_t lengths[] = {32, 64, 128, 512, 2048};
   static const size_t bands[] = {1, 5, 16, 31, 64, 130};
@@ -200,6 +265,8 @@ int main(void) {
     check_odd_audio(kernel);
   }
   check_errors();
+  check_operator();
+  check_broken_operators();
   printf(failures ? "%d failures\n" : "passed\n", failures);
   return failures != 0;
 }
