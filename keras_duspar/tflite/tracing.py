@@ -15,9 +15,9 @@ from keras_duspar.layers import loop
 from keras_duspar.nesting import all_layers
 from keras_duspar.profiling import probe
 from keras_duspar.quantization import running
-from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite import front_end
 from keras_duspar.tflite import sparse_ops
+from keras_duspar.tflite.flatbuffer import FRONT_END
 
 
 class Tracer:
@@ -99,14 +99,14 @@ class Tracer:
             function = tf.function(
                 compute,
                 experimental_implements=_attributes(
-                    flatbuffer.FRONT_END,
+                    FRONT_END,
                     layer.name,
                     hop=f"i: {layer.frames.hop_length}",
                 ),
                 autograph=False,
             )
             values = [tf.constant(value) for value in constants]
-            self.operators.append((flatbuffer.FRONT_END, layer.name, len(values)))
+            self.operators.append((FRONT_END, layer.name, len(values)))
             return function(audio, *values)
 
         with _replaced(layer, features):

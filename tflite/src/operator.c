@@ -25,7 +25,8 @@ typedef struct operator_data {
   bool ready;
   duspar_parameters source; /* where the weights of `layer` were */
   duspar_layer* layer;
-  void* scratch;
+  void* scratch; /* of as many threads */
+  size_t threads;
   char problem[512]; /* why the operator cannot run, from `init` */
 } operator_data;
 
@@ -116,6 +117,13 @@ static duspar_status resize_output(operator_data* op, tfl_context* context,
   return DUSPAR_OK;
 }
 
+static size_t useful_threads(const operator_data* op,
+                             const tfl_context* context) {
+  const int threads = context->recommended_num_threads;
+  return duspar_layer_threads(op->layer, op->sizes.batch, op->sizes.steps,
+                              threads > 1 ? (size_t)threads : 1);
+}
+
 /* Packs the weights, once: they are constants of the model. */
 static duspar_status make_layer(operator_data* op, tfl_context* context) {
   duspar_parameters source;
@@ -125,21 +133,26 @@ static duspar_status make_layer(operator_data* op, tfl_context* context) {
     return DUSPAR_OK;
   }
   duspar_layer_destroy(op->layer);
-  duspar_release(op->scratch);
-  op->scratch = NULL;
   op->layer = duspar_layer_create(&source, op->delegate->kernel);
   if (op->layer == NULL) return DUSPAR_INVALID;
   op->source = source;
-  op->scratch = duspar_allocate(duspar_layer_scratch(op->layer));
-  if (op->scratch == NULL) {
-    duspar_layer_destroy(op->layer);
-    op->layer = NULL;
-    return duspar_fail_memory(0);
-  }
   duspar_record_describe(op->record, op->sizes.features, op->sizes.units,
                          duspar_layer_kernel(op->layer),
                          duspar_layer_bytes(op->layer));
   return DUSPAR_OK;
+}
+
+/* Memory for the threads that the interpreter may use now. */
+static duspar_status make_scratch(operator_data* op,
+                                  const tfl_context* context) {
+  size_t bytes;
+  duspar_release(op->scratch);
+  op->threads = useful_threads(op, context);
+  op->scratch = NULL;
+  if (duspar_multiply(duspar_layer_scratch(op->layer), op->threads, &bytes)) {
+    op->scratch = duspar_allocate(bytes);
+  }
+  return op->scratch != NULL ? DUSPAR_OK : duspar_fail_memory(0);
 }
 
 static tfl_status report(operator_data* op, tfl_context* context) {
@@ -166,7 +179,8 @@ static tfl_status prepare(tfl_context* context, tfl_node* node) {
   }
   if (duspar_signature_check_inputs(op->kind, &op->options, context,
                                     &op->tensors, &op->sizes) != DUSPAR_OK ||
-      make_layer(op, context) != DUSPAR_OK) {
+      make_layer(op, context) != DUSPAR_OK ||
+      make_scratch(op, context) != DUSPAR_OK) {
     return report(op, context);
   }
   view_inputs(op);
@@ -195,7 +209,12 @@ static duspar_status run(operator_data* op, tfl_context* context) {
                                     data[1],         data[2],         data[3],
                                     data[4],         data[5]};
   duspar_counts counts = {0};
-  duspar_layer_execute(op->layer, &sequence, op->scratch, &counts);
+  size_t threads = op->threads;
+  if (threads > 1) { /* the app may have changed its mind */
+    const size_t now = useful_threads(op, context);
+    if (now < threads) threads = now;
+  }
+  duspar_layer_execute(op->layer, &sequence, op->scratch, threads, &counts);
   duspar_counters_add(&op->record->counters, &counts);
   return DUSPAR_OK;
 }

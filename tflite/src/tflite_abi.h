@@ -113,6 +113,7 @@ struct tfl_context {
                                           tfl_registration**);
   tfl_status (*replace_nodes)(tfl_context*, tfl_registration, const tfl_ints*,
                               tfl_delegate*);
+  int recommended_num_threads; /* below 1 if the app has not said */
 };
 
 struct tfl_delegate {

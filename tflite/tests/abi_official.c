@@ -93,6 +93,7 @@ CONTEXT(report_error, ReportError);
 CONTEXT(add_tensors, AddTensors);
 CONTEXT(get_node_and_registration, GetNodeAndRegistration);
 CONTEXT(replace_nodes, ReplaceNodeSubsetsWithDelegateKernels);
+CONTEXT(recommended_num_threads, recommended_num_threads);
 
 #define DELEGATE(ours, theirs) \
   SAME_PLACE(tfl_delegate, ours, struct TfLiteDelegate, theirs)
