@@ -39,9 +39,10 @@ void duspar_log_mel_destroy(duspar_log_mel* front_end);
 /* Returns how many frames lie within `samples` samples. */
 size_t duspar_log_mel_frames(size_t length, size_t hop, size_t samples);
 
-/* Computes the features (batch, frames, bands) of audio (batch, samples). */
+/* Computes the features (batch, frames, bands) of audio (batch, samples), on up
+ * to `threads` threads, which share the frames. */
 void duspar_log_mel_execute(const duspar_log_mel* front_end, size_t batch,
-                            size_t samples, const float* audio,
-                            float* features);
+                            size_t samples, const float* audio, float* features,
+                            size_t threads);
 
 #endif /* DUSPAR_LOG_MEL_H_ */

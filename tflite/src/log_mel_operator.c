@@ -200,8 +200,10 @@ static duspar_status run(const operator_data* op, const tfl_context* context) {
   if (status != DUSPAR_OK) return status;
   status = duspar_view_data(&op->features, context, &features);
   if (status != DUSPAR_OK || features == NULL) return status;
+  const int threads = context->recommended_num_threads;
   duspar_log_mel_execute(op->front_end, (size_t)op->audio.shape[0],
-                         (size_t)op->audio.shape[1], audio, features);
+                         (size_t)op->audio.shape[1], audio, features,
+                         threads > 1 ? (size_t)threads : 1);
   return DUSPAR_OK;
 }
 

@@ -107,7 +107,7 @@ static void check_features(const char* kernel, const model* m, size_t batch,
   duspar_log_mel* front_end = duspar_log_mel_create(&m->p, kernel);
   CHECK(front_end != NULL, "%s: %s", kernel, duspar_last_error());
   if (front_end == NULL) exit(1);
-  duspar_log_mel_execute(front_end, batch, samples, audio, features);
+  duspar_log_mel_execute(front_end, batch, samples, audio, features, 1);
   /* A few of the frames: the sums take long. */
   for (size_t n = 0; n < batch * frames; n += 1 + m->p.length / 128) {
     const float* frame = audio + n / frames * samples + n % frames * m->p.hop;
@@ -146,7 +146,7 @@ static void check_odd_audio(const char* kernel) {
   const float odd[] = {0, NAN, INFINITY, 3e38f, 1e-30f};
   for (int i = 0; i < 5; ++i) {
     frame[3] = odd[i];
-    duspar_log_mel_execute(front_end, 1, 64, frame, features);
+    duspar_log_mel_execute(front_end, 1, 64, frame, features, 1);
     for (int b = 0; b < 7; ++b) {
       const double silent = (log(0.05) - m.p.mean[b]) / m.p.deviation[b];
       const float got = features[b];
@@ -158,6 +158,30 @@ static void check_odd_audio(const char* kernel) {
   }
   duspar_log_mel_destroy(front_end);
   free_model(&m);
+}
+
+static void check_threads(void) {
+  enum { SAMPLES = 16000, FRAMES = 1997, BANDS = 5 };
+  model m;
+  float* audio = allocate(2 * SAMPLES, sizeof(float));
+  float* one = allocate(2 * FRAMES * BANDS, sizeof(float));
+  float* many = allocate(2 * FRAMES * BANDS, sizeof(float));
+  make_model(&m, 32, 8, BANDS);
+  for (int i = 0; i < 2 * SAMPLES; ++i) audio[i] = (float)uniform();
+  duspar_log_mel* front_end = duspar_log_mel_create(&m.p, NULL);
+  if (front_end == NULL) exit(1);
+  duspar_log_mel_execute(front_end, 2, SAMPLES, audio, one, 1);
+  for (size_t threads = 2; threads < 5; ++threads) {
+    memset(many, 0, 2 * FRAMES * BANDS * sizeof(float));
+    duspar_log_mel_execute(front_end, 2, SAMPLES, audio, many, threads);
+    CHECK(memcmp(one, many, 2 * FRAMES * BANDS * sizeof(float)) == 0,
+          "%zu threads", threads);
+  }
+  duspar_log_mel_destroy(front_end);
+  free_model(&m);
+  free(audio);
+  free(one);
+  free(many);
 }
 
 static void check_errors(void) {
@@ -264,6 +288,7 @@ int main(void) {
     }
     check_odd_audio(kernel);
   }
+  check_threads();
   check_errors();
   check_operator();
   check_broken_operators();
