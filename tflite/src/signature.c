@@ -123,23 +123,25 @@ duspar_status duspar_signature_check_inputs(duspar_kind kind,
                                             const duspar_tensors* tensors,
                                             duspar_sizes* sizes) {
   const slot* slots = slots_of(kind);
-  static const int any[] = {-1, -1, -1};
   const tfl_tensor* x = duspar_tensor_at(context, tensors->inputs[0]);
-  duspar_status status = duspar_tensor_check(x, "x", TFL_FLOAT32, 3, any);
-  if (status != DUSPAR_OK) return status;
-  if (x->dims->data[0] < 1 || x->dims->data[2] < 1) {
+  if (x == NULL) return duspar_fail(DUSPAR_INVALID, "`x` is missing");
+  if (x->dims == NULL || x->dims->size != 3 || x->dims->data[0] < 1 ||
+      x->dims->data[1] < 0 || x->dims->data[2] < 1) {
+    char received[64];
+    duspar_tensor_print(x, received, sizeof received);
     return duspar_fail(DUSPAR_INVALID,
-                       "`x` must have at least one sequence and one feature, "
-                       "not %d and %d",
-                       x->dims->data[0], x->dims->data[2]);
+                       "`x` must have the shape (batch, steps, features), "
+                       "not (%s)",
+                       received);
   }
   sizes->batch = (size_t)x->dims->data[0];
   sizes->steps = (size_t)x->dims->data[1];
   sizes->features = (size_t)x->dims->data[2];
   sizes->units = (size_t)options->units;
   for (int i = 0; i < tensors->input_count; ++i) {
-    status = check_input(&slots[i], options->weight_type,
-                         duspar_tensor_at(context, tensors->inputs[i]), sizes);
+    const duspar_status status =
+        check_input(&slots[i], options->weight_type,
+                    duspar_tensor_at(context, tensors->inputs[i]), sizes);
     if (status != DUSPAR_OK) return status;
   }
   return DUSPAR_OK;

@@ -27,6 +27,11 @@ static void print_shape(const int* dims, int rank, char* text, size_t room) {
   }
 }
 
+void duspar_tensor_print(const tfl_tensor* tensor, char* text, size_t room) {
+  const tfl_ints* dims = tensor->dims;
+  print_shape(dims ? dims->data : NULL, dims ? dims->size : 0, text, room);
+}
+
 static bool has_shape(const tfl_tensor* tensor, int rank, const int* shape) {
   const tfl_ints* dims = tensor->dims;
   if (dims == NULL || dims->size != rank) return false;
@@ -50,10 +55,8 @@ duspar_status duspar_tensor_check(const tfl_tensor* tensor, const char* name,
                        tensor->type);
   }
   if (has_shape(tensor, rank, shape)) return DUSPAR_OK;
-  const tfl_ints* dims = tensor->dims;
   print_shape(shape, rank, expected, sizeof expected);
-  print_shape(dims ? dims->data : NULL, dims ? dims->size : 0, received,
-              sizeof received);
+  duspar_tensor_print(tensor, received, sizeof received);
   return duspar_fail(DUSPAR_INVALID, "`%s` must have the shape (%s), not (%s)",
                      name, expected, received);
 }

@@ -8,6 +8,9 @@
 /* Returns tensor `index`, or NULL if there is none. */
 const tfl_tensor* duspar_tensor_at(const tfl_context* context, int index);
 
+/* Writes its shape as "2, 3" for a message. */
+void duspar_tensor_print(const tfl_tensor* tensor, char* text, size_t room);
+
 /* Checks that a tensor is there and has this type and shape. A size of -1 may
  * be any size from 0 on. */
 duspar_status duspar_tensor_check(const tfl_tensor* tensor, const char* name,
