@@ -83,28 +83,16 @@ NOINLINE void product(size_t rows, size_t padded_width, const float* a,
   }
 }
 
-/* sum (width, panels) += a^T @ b over `inner` rows. Both are in panels: `a` of
- * one vector, `b` of two, each with room for `room` rows; `panels` is their
- * number in `b`. */
+/* sum (width, panels) += a @ b over `inner` columns of `a`, whose rows lie
+ * `stride` apart. `b` is in panels of two vectors, each with room for `room`
+ * rows; `panels` is their number. */
 NOINLINE void accumulate_outer(size_t padded_width, size_t panels, size_t inner,
-                               size_t room, const float* a, const float* b,
-                               float* sum) {
+                               size_t room, const float* a, size_t stride,
+                               const float* b, float* sum) {
   for (size_t j = 0; j < panels; ++j, b += room * 2 * LANES) {
     for (size_t i = 0; i < padded_width; i += OUTER_ROWS) {
-      const float* column = a + i / LANES * LANES * room + i % LANES;
       vector tile[OUTER_ROWS][2];
-      UNROLL for (int r = 0; r < OUTER_ROWS; ++r) {
-        tile[r][0] = tile[r][1] = SPLAT(0.0f);
-      }
-      for (size_t k = 0; k < inner; ++k) {
-        const vector first = load(b + k * 2 * LANES);
-        const vector second = load(b + k * 2 * LANES + LANES);
-        UNROLL for (int r = 0; r < OUTER_ROWS; ++r) {
-          const vector x = SPLAT(column[k * LANES + (size_t)r]);
-          tile[r][0] += x * first;
-          tile[r][1] += x * second;
-        }
-      }
+      multiply(OUTER_ROWS, 2, a + i * stride, stride, 1, 0, inner, b, tile);
       UNROLL for (int r = 0; r < OUTER_ROWS; ++r) {
         float* to = sum + ((i + (size_t)r) * panels + j) * 2 * LANES;
         store(to, load(to) + tile[r][0]);

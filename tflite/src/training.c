@@ -186,6 +186,7 @@ static size_t lay_out(session* s, bool backward, float* memory, size_t* zeros) {
     cell->forward = take(memory, &used, 2 * widths[i] * inputs[i]);
     if (!backward) continue;
     cell->backward = take(memory, &used, 2 * widths[1 - i] * inputs[1 - i]);
+    cell->rows = take(memory, &used, 2 * widths[i] * inputs[i]);
   }
   for (size_t k = 0; k < s->slice_count; ++k) {
     duspar_slice* slice = &s->slices[k];

@@ -20,6 +20,7 @@ typedef struct duspar_packed_cell {
   size_t inputs, outputs;
   float* forward;  /* panels of gate and candidate side by side */
   float* backward; /* panels of the transposed kernels */
+  float* rows;     /* of gate and candidate, each padded */
   float* gate_bias;
   float* offset; /* feedforward: added to f; feedback: added to g */
 } duspar_packed_cell;

@@ -8,6 +8,7 @@
 
 #define LANES 8
 #define TILE_ROWS 6
+#define SPARSE_BELOW 75
 #define MAX(a, b) ((vector)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #define MIN(a, b) ((vector)_mm256_min_ps((__m256)(a), (__m256)(b)))
 #include "training_slice.h"

@@ -4,6 +4,7 @@
 #if defined(__aarch64__) && defined(__GNUC__)
 #define LANES 4
 #define TILE_ROWS 8
+#define SPARSE_BELOW 75
 #include "training_slice.h"
 
 static bool usable(void) { return true; }

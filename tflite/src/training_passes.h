@@ -71,16 +71,14 @@ NOINLINE void backward_feedback(const cell_gradient* to, const kept* at,
 }
 
 /* y = f' + offset, f' = feedforward(e, f): from the gradients of y, of relu(y)
- * and of f' to that of f. Also computes relu(y) again. */
+ * and of f' to that of f. */
 NOINLINE void backward_feedforward(const duspar_pass* pass,
                                    const cell_gradient* to, const kept* at,
-                                   size_t rows, const float* after,
-                                   const float* dy, const float* d_positive,
-                                   float* y_panels,
+                                   size_t rows, const float* y, const float* dy,
+                                   const float* d_positive,
                                    const duspar_slice_gradients* sums) {
   const size_t units = pass->units;
   for (size_t j = 0; j < to->width; j += LANES) {
-    const vector offset = load(pass->cells[0].offset + j);
     vector gate_bias = load(sums->gate_bias[0] + j);
     vector offset_sum = load(sums->offset[0] + j);
     for (size_t r = 0; r < rows; ++r) {
@@ -90,9 +88,8 @@ NOINLINE void backward_feedforward(const duspar_pass* pass,
         d = load_part(dy + r * pass->steps * units + j, units - j);
       }
       if (pass->dual) {
-        const vector y = load(after + place) + offset;
-        d += where(IS_POSITIVE_OR_NAN(y), load(d_positive + place));
-        store(y_panels + j * to->room + (to->row + r) * LANES, rectified(y));
+        d += where(IS_POSITIVE_OR_NAN(load(y + place)),
+                   load(d_positive + place));
       }
       offset_sum += d;
       gate_bias += through_gates(to, at, r, j, d + load(to->state + place));
@@ -102,85 +99,127 @@ NOINLINE void backward_feedforward(const duspar_pass* pass,
   }
 }
 
-/* e = x - (g + offset): from the gradient of relu(e) to those of x and g. Also
- * computes relu(e) again. */
+/* relu(y) at one step, from the state after it. */
+NOINLINE void put_output(const duspar_pass* pass, size_t rows,
+                         const float* after, const operand* to) {
+  for (size_t j = 0; j < to->stride; j += LANES) {
+    const vector offset = load(pass->cells[0].offset + j);
+    for (size_t at = j; at < rows * to->stride; at += to->stride) {
+      store(to->rows + at, rectified(load(after + at) + offset));
+    }
+  }
+}
+
+/* e = x - (g + offset): from the gradient of relu(e) to those of x and g. */
 NOINLINE void backward_input(const duspar_pass* pass, size_t rows,
-                             const float* x, const float* g,
-                             const float* d_positive, size_t room, size_t row,
-                             float* e_panels, float* dx, float* dg,
-                             float* offset_sums) {
+                             const float* e, const float* d_positive, float* dx,
+                             float* dg, float* offset_sums) {
   const size_t np = pass->padded_features, n = pass->features;
   for (size_t i = 0; i < np; i += LANES) {
-    const vector offset = load(pass->cells[1].offset + i);
     vector sum = load(offset_sums + i);
     for (size_t r = 0; r < rows; ++r) {
-      const size_t place = r * np + i, given = r * pass->steps * n + i;
-      vector e = load_part(x + given, n - i);
-      if (pass->dual) e -= load(g + place) + offset;
-      store(e_panels + i * room + (row + r) * LANES, rectified(e));
-      if (d_positive == NULL) continue;
-      const vector d = where(IS_POSITIVE_OR_NAN(e), load(d_positive + place));
-      if (dx != NULL) store_part(dx + given, d, n - i);
-      if (pass->dual) {
-        store(dg + place, load(dg + place) - d);
-        sum -= d;
-      }
+      const size_t place = r * np + i;
+      const vector d =
+          where(IS_POSITIVE_OR_NAN(load(e + place)), load(d_positive + place));
+      if (dx != NULL) store_part(dx + r * pass->steps * n + i, d, n - i);
+      if (!pass->dual) continue;
+      store(dg + place, load(dg + place) - d);
+      sum -= d;
     }
     store(offset_sums + i, sum);
   }
 }
 
-/* Adds the weight gradients of the `inner` rows in the panels. */
-static void add_kernels(const duspar_pass* pass, const backward_scratch* b,
-                        size_t inner, size_t room,
-                        const duspar_slice_gradients* sums) {
-  const size_t np = pass->padded_features, mp = pass->padded_units;
-  accumulate_outer(np, mp / LANES, inner, room, b->e_panels, b->da_panels,
-                   sums->kernels[0]);
-  if (!pass->dual) return;
-  accumulate_outer(mp, np / LANES, inner, room, b->y_panels, b->db_panels,
-                   sums->kernels[1]);
+/* The operand of a step joins those of its block. */
+static void add_operand(const operand* from, size_t rows, size_t filled,
+                        const columns* to) {
+  const size_t width = from->stride;
+  if (filled == 0) clear_lists(&to->lists, width);
+  memcpy(to->starts, to->lists.counts, width * sizeof *to->starts);
+  list_columns(rows, width, from->rows, filled, &to->lists, to->all);
+}
+
+/* out = the gradient of an operand, from the gradients of the sums that its
+ * product gave; where the operand is zero, `out` may be anything. */
+static void backward_product(const duspar_packed_cell* cell, size_t rows,
+                             const float* sums, const columns* from,
+                             size_t filled, float* out) {
+  const size_t width = padded(cell->outputs), stride = padded(cell->inputs);
+  size_t listed = 0;
+  for (size_t k = 0; k < cell->inputs; ++k) {
+    listed += from->lists.counts[k] - from->starts[k];
+  }
+  if (is_sparse(listed, rows * cell->inputs)) {
+    listed_dots(cell->inputs, 2 * width, cell->rows, &from->lists, from->starts,
+                filled, sums, out, stride);
+  } else {
+    product(rows, stride, sums, 2 * width, width, cell->outputs, cell->backward,
+            out);
+  }
+}
+
+/* Adds the weight gradients of a block of `inner` rows. */
+static void add_kernel(const duspar_packed_cell* cell, size_t inner,
+                       size_t room, const columns* from, const float* panels,
+                       float* sum) {
+  const size_t inputs = cell->inputs, count = padded(cell->outputs) / LANES;
+  const size_t listed = end_lists(&from->lists, inputs);
+  if (is_sparse(listed, inner * inputs)) {
+    accumulate_listed(inputs, count, room, &from->lists, panels, sum);
+  } else {
+    accumulate_outer(padded(inputs), count, inner, room, from->all,
+                     from->lists.room, panels, sum);
+  }
 }
 
 /* Goes back over `count` steps from `start` on, whose records are filled. */
 static void backward_chunk(const duspar_pass* pass, const duspar_slice* slice,
-                           const backward_scratch* b, size_t start,
-                           size_t count, float* records) {
+                           const scratch* s, size_t start, size_t count,
+                           float* records) {
   const size_t rows = slice->rows, steps = pass->steps;
   const size_t n = pass->features, m = pass->units;
-  const size_t np = pass->padded_features, mp = pass->padded_units;
   const size_t record = duspar_record_size(pass, rows);
   const size_t room = pass->block * rows;
+  const duspar_packed_cell* cells = pass->cells;
+  const operand *e = &s->forward.e, *y = &s->forward.y;
+  const backward_scratch* b = &s->backward;
+  const duspar_slice_gradients* sums = &slice->gradients;
   size_t filled = 0;
   for (size_t t = count; t-- > 0;) {
     const kept f = kept_of(pass, rows, records + t * record, 0);
     const kept g = kept_of(pass, rows, records + t * record, 1);
     const size_t first = slice->first * steps + start + t;
     if (pass->dual) {
-      const cell_gradient feedback = {np,    room,         filled,
-                                      b->db, b->db_panels, b->dg};
-      backward_feedback(&feedback, &g, rows, slice->gradients.gate_bias[1]);
-      product(rows, mp, b->db, 2 * np, np, n, pass->cells[1].backward, b->to_f);
+      const cell_gradient feedback = {pass->padded_features, room,
+                                      filled,                b->db,
+                                      b->db_panels,          b->dg};
+      backward_feedback(&feedback, &g, rows, sums->gate_bias[1]);
+      put_output(pass, rows, records + (t + 1) * record, y);
+      add_operand(y, rows, filled, &b->y);
+      backward_product(&cells[1], rows, b->db, &b->y, filled, b->to_f);
     }
-    const cell_gradient feedforward = {mp,    room,         filled,
-                                       b->da, b->da_panels, b->df};
-    backward_feedforward(pass, &feedforward, &f, rows,
-                         records + (t + 1) * record,
+    const cell_gradient feedforward = {pass->padded_units, room,
+                                       filled,             b->da,
+                                       b->da_panels,       b->df};
+    backward_feedforward(pass, &feedforward, &f, rows, y->rows,
                          pass->dy == NULL ? NULL : pass->dy + first * m,
-                         b->to_f, b->y_panels, &slice->gradients);
-    const bool needed = pass->dual || pass->dx != NULL;
-    if (needed) {
-      product(rows, np, b->da, 2 * mp, mp, m, pass->cells[0].backward, b->to_e);
+                         b->to_f, sums);
+    put_input(pass, rows, pass->x + first * n, g.state, e, false);
+    add_operand(e, rows, filled, &b->e);
+    if (pass->dual || pass->dx != NULL) {
+      backward_product(&cells[0], rows, b->da, &b->e, filled, b->to_e);
+      backward_input(pass, rows, e->rows, b->to_e,
+                     pass->dx == NULL ? NULL : pass->dx + first * n, b->dg,
+                     sums->offset[1]);
     }
-    backward_input(pass, rows, pass->x + first * n, g.state,
-                   needed ? b->to_e : NULL, room, filled, b->e_panels,
-                   pass->dx == NULL ? NULL : pass->dx + first * n, b->dg,
-                   slice->gradients.offset[1]);
     filled += rows;
-    if (filled == room || t == 0) {
-      add_kernels(pass, b, filled, room, &slice->gradients);
-      filled = 0;
+    if (filled < room && t > 0) continue;
+    add_kernel(&cells[0], filled, room, &b->e, b->da_panels, sums->kernels[0]);
+    if (pass->dual) {
+      add_kernel(&cells[1], filled, room, &b->y, b->db_panels,
+                 sums->kernels[1]);
     }
+    filled = 0;
   }
 }
 
@@ -198,7 +237,7 @@ static void backward_slice(const duspar_pass* pass, const duspar_slice* slice) {
       keep_states(pass, slice, i, records, true);
       forward_chunk(pass, slice, &s.forward, start, count, records, NULL);
     }
-    backward_chunk(pass, slice, &s.backward, start, count, records);
+    backward_chunk(pass, slice, &s, start, count, records);
   }
   take_states(pass, slice, s.backward.df, s.backward.dg, pass->df0, pass->dg0);
 }

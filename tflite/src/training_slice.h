@@ -5,7 +5,7 @@
 #ifndef DUSPAR_TRAINING_SLICE_H_
 #define DUSPAR_TRAINING_SLICE_H_
 
-#include "gemm.h"
+#include "sparse_products.h"
 #include "training.h"
 
 static size_t padded(size_t width) {
@@ -28,6 +28,15 @@ static void pack(const duspar_packed_cell* cell, const float* gate,
     }
   }
   if (!backward) return;
+  to = cell->rows;
+  for (size_t k = 0; k < inputs; ++k) {
+    for (int half = 0; half < 2; ++half) {
+      const float* from = (half == 0 ? gate : candidate) + k * outputs;
+      for (size_t j = 0; j < padded(outputs); j += LANES, to += LANES) {
+        store(to, load_part(from + j, outputs - j));
+      }
+    }
+  }
   to = cell->backward;
   for (size_t i = 0; i < padded(inputs); i += 2 * LANES) {
     const size_t left = padded(inputs) - i;
@@ -59,33 +68,58 @@ static kept kept_of(const duspar_pass* pass, size_t rows, float* record,
   return (kept){start, start + size, start + 2 * size};
 }
 
+/* An operand of a cell: rectified numbers, and those that are not zero. */
+typedef struct operand {
+  size_t stride;
+  float* rows; /* (rows, stride) */
+  nonzeros lists;
+} operand;
+
 typedef struct cell_step {
   const duspar_packed_cell* cell;
   size_t width; /* padded outputs */
-  size_t stride;
-  const float* operand; /* (rows, stride), rectified */
+  const operand* from;
   kept at;
   float* after; /* the state after the step */
   float* y;     /* receives state + offset, if not NULL */
   size_t y_stride;
-  float* positive; /* receives relu(state + offset), if not NULL */
+  const operand* positive; /* receives relu(state + offset), if not NULL */
 } cell_step;
 
-INLINE void step_tile(const int rows, const cell_step* s, size_t first,
-                      size_t j) {
-  const duspar_packed_cell* cell = s->cell;
+typedef float tile_sums[TILE_ROWS][2][LANES];
+
+/* Sums of a tile of the product, with all numbers of the operand. */
+INLINE void dense_tile(const int rows, const cell_step* s, size_t first,
+                       const float* panel, tile_sums sums) {
+  const operand* from = s->from;
   vector tile[TILE_ROWS][2];
-  multiply(rows, 2, s->operand + first * s->stride, s->stride, 1, 0,
-           cell->inputs, cell->forward + j * 2 * cell->inputs, tile);
-  float sums[TILE_ROWS][2][LANES];
+  multiply(rows, 2, from->rows + first * from->stride, from->stride, 1, 0,
+           s->cell->inputs, panel, tile);
   UNROLL for (int r = 0; r < rows; ++r) {
     store(sums[r][0], tile[r][0]);
     store(sums[r][1], tile[r][1]);
   }
+}
+
+/* The same without its zeros. */
+INLINE void sparse_tile(size_t rows, const cell_step* s, size_t first,
+                        const float* panel, tile_sums sums) {
+  for (size_t r = 0; r < rows; ++r) {
+    vector tile[1][2];
+    combine(1, TOGETHER, &s->from->lists, first + r, panel, 0, tile);
+    store(sums[r][0], tile[0][0]);
+    store(sums[r][1], tile[0][1]);
+  }
+}
+
+/* From the sums of a tile to states and outputs. */
+INLINE void finish_tile(size_t rows, const cell_step* s, size_t first, size_t j,
+                        const tile_sums sums) {
+  const duspar_packed_cell* cell = s->cell;
   const vector bias = load(cell->gate_bias + j);
   const vector offset = load(cell->offset + j);
-  for (int r = 0; r < rows; ++r) {
-    const size_t row = first + (size_t)r, at = row * s->width + j;
+  for (size_t r = 0; r < rows; ++r) {
+    const size_t row = first + r, at = row * s->width + j;
     vector gate, candidate;
     gates(load(sums[r][0]) + bias, load(sums[r][1]), &gate, &candidate);
     const vector before = load(s->at.state + at);
@@ -97,23 +131,53 @@ INLINE void step_tile(const int rows, const cell_step* s, size_t first,
     if (s->y != NULL) {
       store_part(s->y + row * s->y_stride + j, y, cell->outputs - j);
     }
-    if (s->positive != NULL) store(s->positive + at, rectified(y));
+    if (s->positive == NULL) continue;
+    store(s->positive->rows + at, rectified(y));
+    append(&s->positive->lists, row, j, rectified(y));
   }
 }
 
 NOINLINE void step_cell(const cell_step* s, size_t rows) {
+  const size_t inputs = s->cell->inputs;
+  const size_t listed = end_lists(&s->from->lists, rows);
+  const bool skips = is_sparse(listed, rows * inputs);
+  if (s->positive != NULL) clear_lists(&s->positive->lists, rows);
   for (size_t j = 0; j < s->width; j += LANES) {
+    const float* panel = s->cell->forward + j * 2 * inputs;
     for (size_t first = 0, count; first < rows; first += count) {
+      tile_sums sums;
       count = next_rows(rows - first);
-      WITH_ROWS(count, step_tile, s, first, j)
+      if (skips) {
+        sparse_tile(count, s, first, panel, sums);
+      } else {
+        WITH_ROWS(count, dense_tile, s, first, panel, sums)
+      }
+      finish_tile(count, s, first, j, sums);
     }
   }
 }
 
 /* ---- Forward over a chunk of steps -------------------------------------- */
 
+/* e = x - (g + offset), or x alone, at one step; rectified. */
+NOINLINE void put_input(const duspar_pass* pass, size_t rows, const float* x,
+                        const float* g, const operand* to, bool lists) {
+  const size_t n = pass->features, np = pass->padded_features;
+  if (lists) clear_lists(&to->lists, rows);
+  for (size_t r = 0; r < rows; ++r, x += pass->steps * n) {
+    for (size_t i = 0; i < np; i += LANES) {
+      vector e = load_part(x + i, n - i);
+      if (pass->dual) {
+        e -= load(g + r * np + i) + load(pass->cells[1].offset + i);
+      }
+      store(to->rows + r * np + i, rectified(e));
+      if (lists) append(&to->lists, r, i, rectified(e));
+    }
+  }
+}
+
 typedef struct forward_scratch {
-  float *e, *y; /* the rectified operands of one step */
+  operand e, y; /* of one step */
 } forward_scratch;
 
 /* Runs `count` steps from the states in the first record; fills the records,
@@ -121,41 +185,30 @@ typedef struct forward_scratch {
 static void forward_chunk(const duspar_pass* pass, const duspar_slice* slice,
                           const forward_scratch* scratch, size_t start,
                           size_t count, float* records, float* y) {
-  const size_t rows = slice->rows, steps = pass->steps, n = pass->features;
-  const size_t np = pass->padded_features;
+  const size_t rows = slice->rows, steps = pass->steps;
   const size_t record = duspar_record_size(pass, rows);
   for (size_t t = 0; t < count; ++t, records += record) {
+    const size_t at = slice->first * steps + start + t;
     const kept f = kept_of(pass, rows, records, 0);
     const kept g = kept_of(pass, rows, records, 1);
-    for (size_t r = 0; r < rows; ++r) {
-      const float* x = pass->x + ((slice->first + r) * steps + start + t) * n;
-      for (size_t i = 0; i < np; i += LANES) {
-        vector e = load_part(x + i, n - i);
-        if (pass->dual) {
-          e -= load(g.state + r * np + i) + load(pass->cells[1].offset + i);
-        }
-        store(scratch->e + r * np + i, rectified(e));
-      }
-    }
+    put_input(pass, rows, pass->x + at * pass->features, g.state, &scratch->e,
+              true);
     const cell_step feedforward = {
         .cell = &pass->cells[0],
         .width = pass->padded_units,
-        .stride = np,
-        .operand = scratch->e,
+        .from = &scratch->e,
         .at = f,
         .after = records + record,
-        .y = y == NULL ? NULL
-                       : y + (slice->first * steps + start + t) * pass->units,
+        .y = y == NULL ? NULL : y + at * pass->units,
         .y_stride = steps * pass->units,
-        .positive = pass->dual ? scratch->y : NULL,
+        .positive = pass->dual ? &scratch->y : NULL,
     };
     step_cell(&feedforward, rows);
     if (!pass->dual) continue;
     const cell_step feedback = {
         .cell = &pass->cells[1],
-        .width = np,
-        .stride = pass->padded_units,
-        .operand = scratch->y,
+        .width = pass->padded_features,
+        .from = &scratch->y,
         .at = g,
         .after = kept_of(pass, rows, records + record, 1).state,
     };
@@ -236,12 +289,21 @@ static void keep_states(const duspar_pass* pass, const duspar_slice* slice,
 
 /* ---- Scratch memory ------------------------------------------------------ */
 
+/* The operand of a cell in a block of steps, by columns: the rows of all
+ * steps, one step after the other. */
+typedef struct columns {
+  nonzeros lists; /* one for each column */
+  float* all;     /* (columns, room of a list) */
+  uint32_t* starts; /* where the last step begins in each list */
+} columns;
+
 typedef struct backward_scratch {
   float *da, *db;     /* (rows, gate and candidate) of one step */
   float *to_f, *to_e; /* gradients of the rectified operands */
   float *df, *dg;     /* gradients of the states */
-  /* Panels of a block of steps, for the gradients of the weights. */
-  float *e_panels, *da_panels, *y_panels, *db_panels;
+  /* Of a block of steps, for the gradients of the weights. */
+  columns e, y;
+  float *da_panels, *db_panels;
 } backward_scratch;
 
 /* Memory that is dealt out from its start; without a base it only counts. */
@@ -257,6 +319,36 @@ static float* take(arena* memory, size_t count) {
   return start;
 }
 
+static uint32_t* take_words(arena* memory, size_t count) {
+  return (uint32_t*)(void*)take(memory, count);
+}
+
+/* `count` lists of up to `most` entries. */
+static nonzeros take_lists(arena* memory, size_t count, size_t most) {
+  const size_t room = list_room(most);
+  return (nonzeros){
+      .room = room,
+      .counts = take_words(memory, count),
+      .places = take_words(memory, count * room),
+      .values = take(memory, count * room),
+  };
+}
+
+static operand take_operand(arena* memory, size_t rows, size_t width) {
+  return (operand){
+      .stride = width,
+      .rows = take(memory, rows * width),
+      .lists = take_lists(memory, rows, width),
+  };
+}
+
+static columns take_columns(arena* memory, size_t width, size_t rows) {
+  columns c = {.lists = take_lists(memory, width, rows)};
+  c.all = take(memory, width * c.lists.room);
+  c.starts = take_words(memory, width);
+  return c;
+}
+
 typedef struct scratch {
   forward_scratch forward;
   float* records; /* of a chunk, if the pass recomputes */
@@ -266,11 +358,11 @@ typedef struct scratch {
 /* Deals out the scratch memory of a slice. */
 static scratch lay_out(const duspar_pass* pass, size_t rows, bool backward,
                        arena* memory) {
-  const size_t n = rows * pass->padded_features, m = rows * pass->padded_units;
-  const size_t inner_n = n * pass->block, inner_m = m * pass->block;
+  const size_t np = pass->padded_features, mp = pass->padded_units;
+  const size_t n = rows * np, m = rows * mp, room = rows * pass->block;
   scratch s = {0};
-  s.forward.e = take(memory, n);
-  s.forward.y = take(memory, m);
+  s.forward.e = take_operand(memory, rows, np);
+  s.forward.y = take_operand(memory, rows, mp);
   if (pass->recomputes) {
     s.records =
         take(memory, (pass->chunk + 1) * duspar_record_size(pass, rows));
@@ -282,10 +374,10 @@ static scratch lay_out(const duspar_pass* pass, size_t rows, bool backward,
   s.backward.to_e = take(memory, n);
   s.backward.df = take(memory, m);
   s.backward.dg = take(memory, n);
-  s.backward.e_panels = take(memory, inner_n);
-  s.backward.da_panels = take(memory, 2 * inner_m);
-  s.backward.y_panels = take(memory, inner_m);
-  s.backward.db_panels = take(memory, 2 * inner_n);
+  s.backward.e = take_columns(memory, np, room);
+  s.backward.y = take_columns(memory, mp, room);
+  s.backward.da_panels = take(memory, 2 * mp * room);
+  s.backward.db_panels = take(memory, 2 * np * room);
   return s;
 }
 
