@@ -101,14 +101,17 @@ INLINE void dense_tile(const int rows, const cell_step* s, size_t first,
   }
 }
 
-/* The same without its zeros. */
-INLINE void sparse_tile(size_t rows, const cell_step* s, size_t first,
-                        const float* panel, tile_sums sums) {
+/* The same without its zeros, for one panel or two. */
+INLINE void sparse_tile(const int panels, size_t rows, const cell_step* s,
+                        size_t first, const float* panel, tile_sums* sums) {
   for (size_t r = 0; r < rows; ++r) {
-    vector tile[1][2];
-    combine(1, TOGETHER, &s->from->lists, first + r, panel, 0, tile);
-    store(sums[r][0], tile[0][0]);
-    store(sums[r][1], tile[0][1]);
+    vector tile[2][2];
+    combine(panels, panels == 2 ? 2 : TOGETHER, &s->from->lists, first + r,
+            panel, 2 * LANES * s->cell->inputs, tile);
+    UNROLL for (int p = 0; p < panels; ++p) {
+      store(sums[p][r][0], tile[p][0]);
+      store(sums[p][r][1], tile[p][1]);
+    }
   }
 }
 
@@ -142,17 +145,23 @@ NOINLINE void step_cell(const cell_step* s, size_t rows) {
   const size_t listed = end_lists(&s->from->lists, rows);
   const bool skips = is_sparse(listed, rows * inputs);
   if (s->positive != NULL) clear_lists(&s->positive->lists, rows);
-  for (size_t j = 0; j < s->width; j += LANES) {
+  size_t panels;
+  for (size_t j = 0; j < s->width; j += panels * LANES) {
     const float* panel = s->cell->forward + j * 2 * inputs;
+    panels = skips && s->width - j > LANES ? 2 : 1;
     for (size_t first = 0, count; first < rows; first += count) {
-      tile_sums sums;
+      tile_sums sums[2];
       count = next_rows(rows - first);
-      if (skips) {
-        sparse_tile(count, s, first, panel, sums);
+      if (panels == 2) {
+        sparse_tile(2, count, s, first, panel, sums);
+      } else if (skips) {
+        sparse_tile(1, count, s, first, panel, sums);
       } else {
-        WITH_ROWS(count, dense_tile, s, first, panel, sums)
+        WITH_ROWS(count, dense_tile, s, first, panel, sums[0])
       }
-      finish_tile(count, s, first, j, sums);
+      for (size_t p = 0; p < panels; ++p) {
+        finish_tile(count, s, first, j + p * LANES, sums[p]);
+      }
     }
   }
 }
