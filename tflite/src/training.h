@@ -28,10 +28,9 @@ typedef struct duspar_packed_cell {
 /* What all slices of a pass share. A forward pass leaves the gradients NULL.
  */
 typedef struct duspar_pass {
-  bool dual;       /* DuSpaR */
-  bool recomputes; /* keeps the states before every chunk alone */
+  bool dual; /* DuSpaR */
   size_t batch, steps, features, units;
-  size_t chunk; /* steps that are computed, or computed again, together */
+  size_t chunk; /* steps between states that are kept */
   size_t block; /* steps whose weight gradients are computed together */
   size_t padded_features, padded_units;
   duspar_packed_cell cells[2];
@@ -51,7 +50,8 @@ typedef struct duspar_slice_gradients {
 /* Some rows of the batch. */
 typedef struct duspar_slice {
   size_t first, rows;
-  float* reserve; /* what forward keeps for backward, or NULL */
+  float* reserve; /* states before each chunk, for backward; or NULL */
+  float* gates;   /* of all steps, or NULL: they are computed again */
   float* scratch;
   duspar_slice_gradients gradients;
 } duspar_slice;
@@ -76,11 +76,15 @@ extern const duspar_trainer* const duspar_trainer_avx2;
 extern const duspar_trainer* const duspar_trainer_neon;
 extern const duspar_trainer* const duspar_trainer_portable;
 
-/* Floats that one time step of a slice takes: f, gate, candidate of the
- * feedforward cell before the step, and g, gate, candidate of the other. */
-static inline size_t duspar_record_size(const duspar_pass* pass, size_t rows) {
-  return 3 * rows *
-         (pass->padded_units + (pass->dual ? pass->padded_features : 0));
+/* Floats of the states of a slice: f, then g. */
+static inline size_t duspar_states_size(const duspar_pass* pass, size_t rows) {
+  return rows * (pass->padded_units + (pass->dual ? pass->padded_features : 0));
+}
+
+/* Floats of what a step of a slice computes: gate and candidate of the
+ * feedforward cell, then of the other. */
+static inline size_t duspar_gates_size(const duspar_pass* pass, size_t rows) {
+  return 2 * duspar_states_size(pass, rows);
 }
 
 #endif /* DUSPAR_TRAINING_H_ */

@@ -5,25 +5,25 @@
 #include "training_slice.h"
 
 static void forward_slice(const duspar_pass* pass, const duspar_slice* slice) {
-  const size_t rows = slice->rows;
+  const size_t rows = slice->rows, size = duspar_states_size(pass, rows);
   arena memory = {slice->scratch, 0};
   const scratch s = lay_out(pass, rows, false, &memory);
-  float* records = pass->recomputes ? s.records : slice->reserve;
-  float* end = records;
-  put_states(pass, slice, pass->f0, pass->g0, records,
-             kept_of(pass, rows, records, 1).state);
+  float *gates = s.gates, *end = s.states;
+  put_states(pass, slice, pass->f0, pass->g0, s.states);
   for (size_t start = 0; start < pass->steps; start += pass->chunk) {
     const size_t left = pass->steps - start;
     const size_t count = left < pass->chunk ? left : pass->chunk;
-    if (start > 0) move_states(pass, rows, end, records);
-    if (pass->recomputes && slice->reserve != NULL) {
-      keep_states(pass, slice, start / pass->chunk, records, false);
+    if (start > 0) memcpy(s.states, end, size * sizeof *end);
+    if (slice->reserve != NULL) {
+      memcpy(slice->reserve + start / pass->chunk * size, s.states,
+             size * sizeof *end);
     }
-    forward_chunk(pass, slice, &s.forward, start, count, records, pass->y);
-    end = records + count * duspar_record_size(pass, rows);
+    if (slice->gates != NULL) gates = slice->gates + start * 2 * size;
+    forward_chunk(pass, slice, &s.forward, start, count, s.states, gates,
+                  pass->y);
+    end = s.states + count * size;
   }
-  take_states(pass, slice, end, kept_of(pass, rows, end, 1).state, pass->f,
-              pass->g);
+  take_states(pass, slice, end, pass->f, pass->g);
 }
 
 /* Gradients of one step of a cell, as seen from the outside. */
@@ -175,32 +175,34 @@ static void add_kernel(const duspar_packed_cell* cell, size_t inner,
 /* Goes back over `count` steps from `start` on, whose records are filled. */
 static void backward_chunk(const duspar_pass* pass, const duspar_slice* slice,
                            const scratch* s, size_t start, size_t count,
-                           float* records) {
+                           float* gates) {
   const size_t rows = slice->rows, steps = pass->steps;
   const size_t n = pass->features, m = pass->units;
-  const size_t record = duspar_record_size(pass, rows);
+  const size_t size = duspar_states_size(pass, rows);
   const size_t room = pass->block * rows;
   const duspar_packed_cell* cells = pass->cells;
   const operand *e = &s->forward.e, *y = &s->forward.y;
   const backward_scratch* b = &s->backward;
   const duspar_slice_gradients* sums = &slice->gradients;
+  float *df = b->d_states, *dg = df + rows * pass->padded_units;
   size_t filled = 0;
   for (size_t t = count; t-- > 0;) {
-    const kept f = kept_of(pass, rows, records + t * record, 0);
-    const kept g = kept_of(pass, rows, records + t * record, 1);
+    float *states = s->states + t * size, *at = gates + t * 2 * size;
+    const kept f = kept_of(pass, rows, states, at, 0);
+    const kept g = kept_of(pass, rows, states, at, 1);
     const size_t first = slice->first * steps + start + t;
     if (pass->dual) {
       const cell_gradient feedback = {pass->padded_features, room,
                                       filled,                b->db,
-                                      b->db_panels,          b->dg};
+                                      b->db_panels,          dg};
       backward_feedback(&feedback, &g, rows, sums->gate_bias[1]);
-      put_output(pass, rows, records + (t + 1) * record, y);
+      put_output(pass, rows, f.state + size, y);
       add_operand(y, rows, filled, &b->y);
       backward_product(&cells[1], rows, b->db, &b->y, filled, b->to_f);
     }
     const cell_gradient feedforward = {pass->padded_units, room,
                                        filled,             b->da,
-                                       b->da_panels,       b->df};
+                                       b->da_panels,       df};
     backward_feedforward(pass, &feedforward, &f, rows, y->rows,
                          pass->dy == NULL ? NULL : pass->dy + first * m,
                          b->to_f, sums);
@@ -209,7 +211,7 @@ static void backward_chunk(const duspar_pass* pass, const duspar_slice* slice,
     if (pass->dual || pass->dx != NULL) {
       backward_product(&cells[0], rows, b->da, &b->e, filled, b->to_e);
       backward_input(pass, rows, e->rows, b->to_e,
-                     pass->dx == NULL ? NULL : pass->dx + first * n, b->dg,
+                     pass->dx == NULL ? NULL : pass->dx + first * n, dg,
                      sums->offset[1]);
     }
     filled += rows;
@@ -225,21 +227,25 @@ static void backward_chunk(const duspar_pass* pass, const duspar_slice* slice,
 
 static void backward_slice(const duspar_pass* pass, const duspar_slice* slice) {
   const size_t rows = slice->rows, chunk = pass->chunk;
+  const size_t size = duspar_states_size(pass, rows);
   arena memory = {slice->scratch, 0};
   const scratch s = lay_out(pass, rows, true, &memory);
-  put_states(pass, slice, pass->df, pass->dg, s.backward.df, s.backward.dg);
+  put_states(pass, slice, pass->df, pass->dg, s.backward.d_states);
   for (size_t i = (pass->steps + chunk - 1) / chunk; i-- > 0;) {
     const size_t start = i * chunk, left = pass->steps - start;
     const size_t count = left < chunk ? left : chunk;
-    float* records = slice->reserve;
-    if (pass->recomputes) {
-      records = s.records;
-      keep_states(pass, slice, i, records, true);
-      forward_chunk(pass, slice, &s.forward, start, count, records, NULL);
+    float* gates = s.gates;
+    memcpy(s.states, slice->reserve + i * size, size * sizeof *gates);
+    if (slice->gates != NULL) {
+      gates = slice->gates + start * 2 * size;
+      replay_chunk(pass, rows, count, s.states, gates);
+    } else {
+      forward_chunk(pass, slice, &s.forward, start, count, s.states, gates,
+                    NULL);
     }
-    backward_chunk(pass, slice, &s, start, count, records);
+    backward_chunk(pass, slice, &s, start, count, gates);
   }
-  take_states(pass, slice, s.backward.df, s.backward.dg, pass->df0, pass->dg0);
+  take_states(pass, slice, s.backward.d_states, pass->df0, pass->dg0);
 }
 
 #define TRAINER(name) \

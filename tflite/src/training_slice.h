@@ -54,18 +54,23 @@ static void pack(const duspar_packed_cell* cell, const float* gate,
 
 /* ---- One time step, forward --------------------------------------------- */
 
-/* What the forward pass keeps of one step of a cell. */
+/* What is known of one step of a cell. */
 typedef struct kept {
   float *state, *gate, *candidate; /* the state before the step */
 } kept;
 
-/* A record holds one cell of `units`, then perhaps the one of `features`. */
-static kept kept_of(const duspar_pass* pass, size_t rows, float* record,
-                    int cell) {
+/* Of the states and gates of both cells, those of one. */
+static kept kept_of(const duspar_pass* pass, size_t rows, float* states,
+                    float* gates, int cell) {
   const size_t first = rows * pass->padded_units;
   const size_t size = cell == 0 ? first : rows * pass->padded_features;
-  float* start = cell == 0 ? record : record + 3 * first;
-  return (kept){start, start + size, start + 2 * size};
+  float* start = cell == 0 ? gates : gates + 2 * first;
+  return (kept){cell == 0 ? states : states + first, start, start + size};
+}
+
+/* The state after a step. */
+INLINE vector moved(vector state, vector gate, vector candidate) {
+  return state + gate * (candidate - state);
 }
 
 /* An operand of a cell: rectified numbers, and those that are not zero. */
@@ -126,7 +131,7 @@ INLINE void finish_tile(size_t rows, const cell_step* s, size_t first, size_t j,
     vector gate, candidate;
     gates(load(sums[r][0]) + bias, load(sums[r][1]), &gate, &candidate);
     const vector before = load(s->at.state + at);
-    const vector after = before + gate * (candidate - before);
+    const vector after = moved(before, gate, candidate);
     store(s->at.gate + at, gate);
     store(s->at.candidate + at, candidate);
     store(s->after + at, after);
@@ -189,17 +194,17 @@ typedef struct forward_scratch {
   operand e, y; /* of one step */
 } forward_scratch;
 
-/* Runs `count` steps from the states in the first record; fills the records,
- * of the last one the states alone. */
+/* Runs `count` steps from the first of the states; sets the gates of each step
+ * and the states after it. */
 static void forward_chunk(const duspar_pass* pass, const duspar_slice* slice,
                           const forward_scratch* scratch, size_t start,
-                          size_t count, float* records, float* y) {
+                          size_t count, float* states, float* gates, float* y) {
   const size_t rows = slice->rows, steps = pass->steps;
-  const size_t record = duspar_record_size(pass, rows);
-  for (size_t t = 0; t < count; ++t, records += record) {
+  const size_t size = duspar_states_size(pass, rows);
+  for (size_t t = 0; t < count; ++t, states += size, gates += 2 * size) {
     const size_t at = slice->first * steps + start + t;
-    const kept f = kept_of(pass, rows, records, 0);
-    const kept g = kept_of(pass, rows, records, 1);
+    const kept f = kept_of(pass, rows, states, gates, 0);
+    const kept g = kept_of(pass, rows, states, gates, 1);
     put_input(pass, rows, pass->x + at * pass->features, g.state, &scratch->e,
               true);
     const cell_step feedforward = {
@@ -207,7 +212,7 @@ static void forward_chunk(const duspar_pass* pass, const duspar_slice* slice,
         .width = pass->padded_units,
         .from = &scratch->e,
         .at = f,
-        .after = records + record,
+        .after = f.state + size,
         .y = y == NULL ? NULL : y + at * pass->units,
         .y_stride = steps * pass->units,
         .positive = pass->dual ? &scratch->y : NULL,
@@ -219,9 +224,26 @@ static void forward_chunk(const duspar_pass* pass, const duspar_slice* slice,
         .width = pass->padded_features,
         .from = &scratch->y,
         .at = g,
-        .after = kept_of(pass, rows, records + record, 1).state,
+        .after = g.state + size,
     };
     step_cell(&feedback, rows);
+  }
+}
+
+/* The states of a chunk from its first ones and its gates. */
+NOINLINE void replay_chunk(const duspar_pass* pass, size_t rows, size_t count,
+                           float* states, float* gates) {
+  const size_t size = duspar_states_size(pass, rows);
+  const size_t f = rows * pass->padded_units;
+  for (size_t t = 0; t < count; ++t, states += size, gates += 2 * size) {
+    for (int cell = 0; cell < (pass->dual ? 2 : 1); ++cell) {
+      const kept at = kept_of(pass, rows, states, gates, cell);
+      for (size_t i = 0; i < (cell == 0 ? f : size - f); i += LANES) {
+        store(at.state + size + i,
+              moved(load(at.state + i), load(at.gate + i),
+                    load(at.candidate + i)));
+      }
+    }
   }
 }
 
@@ -238,62 +260,36 @@ static void copy_rows(size_t rows, size_t width, const float* from,
   }
 }
 
-/* Sets the states of a record, or what lies like them, from (batch, width)
+/* Sets the states of a slice, or what lies like them, from (batch, width)
  * arrays; NULL stands for zeros. */
 static void put_states(const duspar_pass* pass, const duspar_slice* slice,
-                       const float* f, const float* g, float* to_f,
-                       float* to_g) {
+                       const float* f, const float* g, float* to) {
   const float* from[2] = {f, g};
-  float* to[2] = {to_f, to_g};
   const size_t width[2] = {pass->units, pass->features};
   const size_t wide[2] = {pass->padded_units, pass->padded_features};
   for (int i = 0; i < (pass->dual ? 2 : 1); ++i) {
     if (from[i] == NULL) {
-      memset(to[i], 0, slice->rows * wide[i] * sizeof *to[i]);
+      memset(to, 0, slice->rows * wide[i] * sizeof *to);
     } else {
       copy_rows(slice->rows, width[i], from[i] + slice->first * width[i],
-                width[i], to[i], wide[i]);
+                width[i], to, wide[i]);
     }
+    to += slice->rows * wide[i];
   }
 }
 
 /* The other way, to (batch, width) arrays; NULL is left alone. */
 static void take_states(const duspar_pass* pass, const duspar_slice* slice,
-                        const float* from_f, const float* from_g, float* f,
-                        float* g) {
+                        const float* from, float* f, float* g) {
   const size_t units = pass->units, features = pass->features;
   if (f != NULL) {
-    copy_rows(slice->rows, units, from_f, pass->padded_units,
+    copy_rows(slice->rows, units, from, pass->padded_units,
               f + slice->first * units, units);
   }
   if (g != NULL && pass->dual) {
-    copy_rows(slice->rows, features, from_g, pass->padded_features,
-              g + slice->first * features, features);
+    copy_rows(slice->rows, features, from + slice->rows * pass->padded_units,
+              pass->padded_features, g + slice->first * features, features);
   }
-}
-
-/* Copies the states of one record to another. */
-static void move_states(const duspar_pass* pass, size_t rows, float* from,
-                        float* to) {
-  memcpy(to, from, rows * pass->padded_units * sizeof *to);
-  if (pass->dual) {
-    memcpy(kept_of(pass, rows, to, 1).state, kept_of(pass, rows, from, 1).state,
-           rows * pass->padded_features * sizeof *to);
-  }
-}
-
-/* Between the states before a chunk, which a recomputing pass keeps, and a
- * record. */
-static void keep_states(const duspar_pass* pass, const duspar_slice* slice,
-                        size_t chunk, float* record, bool restore) {
-  const size_t rows = slice->rows;
-  const size_t f = rows * pass->padded_units;
-  const size_t g = pass->dual ? rows * pass->padded_features : 0;
-  float* place = slice->reserve + chunk * (f + g);
-  float* other = kept_of(pass, rows, record, 1).state;
-  memcpy(restore ? record : place, restore ? place : record, f * sizeof *place);
-  memcpy(restore ? other : place + f, restore ? place + f : other,
-         g * sizeof *place);
 }
 
 /* ---- Scratch memory ------------------------------------------------------ */
@@ -309,7 +305,7 @@ typedef struct columns {
 typedef struct backward_scratch {
   float *da, *db;     /* (rows, gate and candidate) of one step */
   float *to_f, *to_e; /* gradients of the rectified operands */
-  float *df, *dg;     /* gradients of the states */
+  float* d_states;    /* gradients of f and g */
   /* Of a block of steps, for the gradients of the weights. */
   columns e, y;
   float *da_panels, *db_panels;
@@ -360,7 +356,8 @@ static columns take_columns(arena* memory, size_t width, size_t rows) {
 
 typedef struct scratch {
   forward_scratch forward;
-  float* records; /* of a chunk, if the pass recomputes */
+  float* states; /* of a chunk, before and after each step */
+  float* gates;  /* of a chunk, if they are not kept elsewhere */
   backward_scratch backward;
 } scratch;
 
@@ -372,17 +369,14 @@ static scratch lay_out(const duspar_pass* pass, size_t rows, bool backward,
   scratch s = {0};
   s.forward.e = take_operand(memory, rows, np);
   s.forward.y = take_operand(memory, rows, mp);
-  if (pass->recomputes) {
-    s.records =
-        take(memory, (pass->chunk + 1) * duspar_record_size(pass, rows));
-  }
+  s.states = take(memory, (pass->chunk + 1) * duspar_states_size(pass, rows));
+  s.gates = take(memory, pass->chunk * duspar_gates_size(pass, rows));
   if (!backward) return s;
   s.backward.da = take(memory, 2 * m);
   s.backward.db = take(memory, 2 * n);
   s.backward.to_f = take(memory, m);
   s.backward.to_e = take(memory, n);
-  s.backward.df = take(memory, m);
-  s.backward.dg = take(memory, n);
+  s.backward.d_states = take(memory, duspar_states_size(pass, rows));
   s.backward.e = take_columns(memory, np, room);
   s.backward.y = take_columns(memory, mp, room);
   s.backward.da_panels = take(memory, 2 * mp * room);
