@@ -83,18 +83,28 @@ NOINLINE void product(size_t rows, size_t padded_width, const float* a,
   }
 }
 
-/* sum (width, panels) += a @ b over `inner` columns of `a`, whose rows lie
- * `stride` apart. `b` is in panels of two vectors, each with room for `room`
- * rows; `panels` is their number. */
-NOINLINE void accumulate_outer(size_t padded_width, size_t panels, size_t inner,
-                               size_t room, const float* a, size_t stride,
-                               const float* b, float* sum) {
-  for (size_t j = 0; j < panels; ++j, b += room * 2 * LANES) {
-    for (size_t i = 0; i < padded_width; i += OUTER_ROWS) {
+/* sum (rows, width) += a @ b over `inner` columns of `a`, whose rows lie
+ * `stride` apart; `rows` is a multiple of OUTER_ROWS, `width` of 2 LANES. */
+NOINLINE void accumulate_outer(size_t rows, size_t width, size_t inner,
+                               const float* a, size_t stride, const float* b,
+                               float* sum) {
+  for (size_t j = 0; j < width; j += 2 * LANES) {
+    for (size_t i = 0; i < rows; i += OUTER_ROWS) {
       vector tile[OUTER_ROWS][2];
-      multiply(OUTER_ROWS, 2, a + i * stride, stride, 1, 0, inner, b, tile);
       UNROLL for (int r = 0; r < OUTER_ROWS; ++r) {
-        float* to = sum + ((i + (size_t)r) * panels + j) * 2 * LANES;
+        tile[r][0] = tile[r][1] = SPLAT(0.0f);
+      }
+      for (size_t k = 0; k < inner; ++k) {
+        const vector first = load(b + k * width + j);
+        const vector second = load(b + k * width + j + LANES);
+        UNROLL for (int r = 0; r < OUTER_ROWS; ++r) {
+          const vector x = SPLAT(a[(i + (size_t)r) * stride + k]);
+          tile[r][0] += x * first;
+          tile[r][1] += x * second;
+        }
+      }
+      UNROLL for (int r = 0; r < OUTER_ROWS; ++r) {
+        float* to = sum + (i + (size_t)r) * width + j;
         store(to, load(to) + tile[r][0]);
         store(to + LANES, load(to + LANES) + tile[r][1]);
       }

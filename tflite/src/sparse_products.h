@@ -12,6 +12,7 @@
  *                                  their places, counted from `first`; returns
  *                                  how many. May write a whole vector.
  *   TRANSPOSE(from, stride, to, to_stride) of LANES x LANES numbers
+ *   IN_REGISTER(x)                 keeps the compiler from loading x twice
  */
 #ifndef DUSPAR_SPARSE_PRODUCTS_H_
 #define DUSPAR_SPARSE_PRODUCTS_H_
@@ -22,6 +23,9 @@
 
 /* Entries of a list that are used together; lists are filled up with zeros. */
 #define TOGETHER 4
+
+/* Rows of a tile of gradients: as registers allow. */
+#define GRADIENT_ROWS (LANES >= 16 ? 8 : 4)
 
 #if !defined(SUM)
 INLINE float sum_of(vector x) {
@@ -60,6 +64,10 @@ INLINE void transpose(const float* from, size_t stride, float* to,
   }
 }
 #define TRANSPOSE transpose
+#endif
+
+#if !defined(IN_REGISTER)
+#define IN_REGISTER(x) (void)(x)
 #endif
 
 /* Lists of what is not zero, one for each row of a matrix. */
@@ -140,16 +148,17 @@ INLINE void combine(const int panels, const int together, const nonzeros* lists,
 }
 
 /* Rows of a matrix become lists: list k holds what is not zero in column k,
- * and `columns` all of it. Row 0 is number `first` of each column. */
-NOINLINE void list_columns(size_t rows, size_t width, const float* matrix,
-                           size_t first, const nonzeros* lists,
-                           float* columns) {
+ * and `columns` all of it. Returns how many entries the lists have. */
+NOINLINE size_t list_columns(size_t rows, size_t width, const float* matrix,
+                             const nonzeros* lists, float* columns) {
   const size_t stride = lists->room;
+  size_t total = 0;
+  clear_lists(lists, width);
   for (size_t r = 0; r < rows; r += LANES) {
     const size_t left = rows - r;
     for (size_t i = 0; i < width; i += LANES) {
       const float* from = matrix + r * width + i;
-      float* to = columns + i * stride + first + r;
+      float* to = columns + i * stride + r;
       if (left >= LANES) {
         TRANSPOSE(from, width, to, stride);
       } else {
@@ -160,81 +169,80 @@ NOINLINE void list_columns(size_t rows, size_t width, const float* matrix,
         }
       }
       for (size_t k = 0; k < LANES; ++k) {
-        append(lists, i + k, first + r, load(to + k * stride));
+        append(lists, i + k, r, load(to + k * stride));
       }
     }
   }
+  for (size_t k = 0; k < width; ++k) total += lists->counts[k];
+  return total;
 }
 
-INLINE void dot_tile(const int count, const float* a, size_t width,
-                     const uint32_t* places, size_t first, const float* rows,
-                     float* out, size_t stride) {
-  const float* row[8];
-  vector sums[8];
+/* What `listed_gradients` works on. */
+typedef struct gradient_of {
+  size_t width;        /* of the rows of everything but `out` */
+  const float* matrix; /* (inputs, width) */
+  const float* d_sums; /* (rows, width), the gradient of operand @ matrix */
+  float* d_matrix;     /* (inputs, width), is added to */
+  float* d_operand;    /* (rows, stride), or NULL */
+  size_t stride;
+} gradient_of;
+
+/* Some entries of the list of column `k`: each row of `d_sums` that is loaded
+ * serves both gradients. */
+INLINE void gradient_tile(const int count, const gradient_of* to, size_t k,
+                          const uint32_t* places, const float* values) {
+  const size_t width = to->width;
+  const float *row[8], *matrix = to->matrix + k * width;
+  float* d_matrix = to->d_matrix + k * width;
+  vector x[8], sums[8];
   UNROLL for (int r = 0; r < count; ++r) {
-    row[r] = rows + (places[r] - first) * width;
+    row[r] = to->d_sums + places[r] * width;
+    x[r] = SPLAT(values[r]);
     sums[r] = SPLAT(0.0f);
   }
   for (size_t j = 0; j < width; j += LANES) {
-    const vector x = load(a + j);
-    UNROLL for (int r = 0; r < count; ++r) sums[r] += x * load(row[r] + j);
+    const vector m = load(matrix + j);
+    vector total = SPLAT(0.0f);
+    UNROLL for (int r = 0; r < count; ++r) {
+      vector d = load(row[r] + j);
+      IN_REGISTER(d);
+      sums[r] += d * m;
+      total += d * x[r];
+    }
+    store(d_matrix + j, load(d_matrix + j) + total);
   }
+  if (to->d_operand == NULL) return;
+  float* out = to->d_operand + k;
   UNROLL for (int r = 0; r < count; ++r) {
-    out[(places[r] - first) * stride] = SUM(sums[r]);
+    out[places[r] * to->stride] = SUM(sums[r]);
   }
 }
 
-/* out[row][k] = matrix[k] . rows[row], where row `row` is in list k from entry
- * `starts[k]` on, there as `first + row`. Other numbers of `out` are left
- * alone. */
-NOINLINE void listed_dots(size_t count, size_t width, const float* matrix,
-                          const nonzeros* lists, const uint32_t* starts,
-                          size_t first, const float* rows, float* out,
-                          size_t stride) {
-  for (size_t k = 0; k < count; ++k, matrix += width, ++out) {
-    const uint32_t* places = lists->places + k * lists->room + starts[k];
-    size_t left = lists->counts[k] - starts[k];
-    for (; left >= 8; left -= 8, places += 8) {
-      dot_tile(8, matrix, width, places, first, rows, out, stride);
+/* From the gradient of a product to those of its operand and matrix: list k
+ * holds the numbers of column k of the operand. Where the operand is zero,
+ * its gradient is left alone. */
+NOINLINE void listed_gradients(size_t inputs, const nonzeros* lists,
+                               const gradient_of* to) {
+  for (size_t k = 0; k < inputs; ++k) {
+    const uint32_t* places = lists->places + k * lists->room;
+    const float* values = lists->values + k * lists->room;
+    size_t left = lists->counts[k];
+    for (; left >= GRADIENT_ROWS; left -= GRADIENT_ROWS) {
+      gradient_tile(GRADIENT_ROWS, to, k, places, values);
+      places += GRADIENT_ROWS;
+      values += GRADIENT_ROWS;
     }
     if (left & 4) {
-      dot_tile(4, matrix, width, places, first, rows, out, stride);
+      gradient_tile(4, to, k, places, values);
       places += 4;
+      values += 4;
     }
     if (left & 2) {
-      dot_tile(2, matrix, width, places, first, rows, out, stride);
+      gradient_tile(2, to, k, places, values);
       places += 2;
+      values += 2;
     }
-    if (left & 1) {
-      dot_tile(1, matrix, width, places, first, rows, out, stride);
-    }
-  }
-}
-
-INLINE void add_sums(const int panels, vector sums[][2], float* to) {
-  UNROLL for (int p = 0; p < panels; ++p, to += 2 * LANES) {
-    store(to, load(to) + sums[p][0]);
-    store(to + LANES, load(to + LANES) + sums[p][1]);
-  }
-}
-
-/* sum (count, panels) += lists @ b, as `accumulate_outer`. */
-NOINLINE void accumulate_listed(size_t count, size_t panels, size_t room,
-                                const nonzeros* lists, const float* b,
-                                float* sum) {
-  const size_t gap = room * 2 * LANES;
-  for (size_t j = 0; j < panels; j += 2, b += 2 * gap) {
-    for (size_t k = 0; k < count; ++k) {
-      float* to = sum + (k * panels + j) * 2 * LANES;
-      vector sums[2][2];
-      if (panels - j > 1) {
-        combine(2, 2, lists, k, b, gap, sums);
-        add_sums(2, sums, to);
-      } else {
-        combine(1, 4, lists, k, b, gap, sums);
-        add_sums(1, sums, to);
-      }
-    }
+    if (left & 1) gradient_tile(1, to, k, places, values);
   }
 }
 

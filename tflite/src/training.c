@@ -69,16 +69,13 @@ static void add_slices(const duspar_session* s) {
   }
 }
 
-/* From panels of gate and candidate to two kernels. */
-static void unpack(size_t inputs, size_t outputs, size_t lanes,
-                   const float* panels, float* gate, float* candidate) {
-  const size_t wide = (outputs + lanes - 1) / lanes * lanes;
-  for (size_t i = 0; i < inputs; ++i, panels += 2 * wide) {
-    for (size_t j = 0; j < outputs; ++j) {
-      const float* at = panels + j / lanes * 2 * lanes + j % lanes;
-      *gate++ = at[0];
-      *candidate++ = at[lanes];
-    }
+/* From padded rows of gate and candidate to two kernels. */
+static void unpack(size_t inputs, size_t outputs, size_t padded,
+                   const float* from, float* gate, float* candidate) {
+  const size_t bytes = outputs * sizeof *from;
+  for (size_t i = 0; i < inputs; ++i, from += 2 * padded) {
+    memcpy(gate + i * outputs, from, bytes);
+    memcpy(candidate + i * outputs, from + padded, bytes);
   }
 }
 
@@ -86,13 +83,12 @@ static void take_gradients(const duspar_session* s, float* const* gradients) {
   const duspar_pass* pass = &s->pass;
   const duspar_slice_gradients* from = &s->slices[0].gradients;
   const size_t n = pass->features, m = pass->units;
-  const size_t lanes = s->trainer->lanes;
-  unpack(n, m, lanes, from->kernels[0], gradients[0], gradients[1]);
+  unpack(n, m, pass->padded_units, from->kernels[0], gradients[0], gradients[1]);
   if (!pass->dual) {
     memcpy(gradients[2], from->gate_bias[0], m * sizeof(float));
     return;
   }
-  unpack(m, n, lanes, from->kernels[1], gradients[2], gradients[3]);
+  unpack(m, n, pass->padded_features, from->kernels[1], gradients[2], gradients[3]);
   memcpy(gradients[4], from->gate_bias[0], m * sizeof(float));
   memcpy(gradients[5], from->gate_bias[1], n * sizeof(float));
   memcpy(gradients[6], from->offset[0], m * sizeof(float));

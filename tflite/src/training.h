@@ -31,7 +31,6 @@ typedef struct duspar_pass {
   bool dual; /* DuSpaR */
   size_t batch, steps, features, units;
   size_t chunk; /* steps between states that are kept */
-  size_t block; /* steps whose weight gradients are computed together */
   size_t padded_features, padded_units;
   duspar_packed_cell cells[2];
   const float *x, *f0, *g0;
@@ -42,7 +41,7 @@ typedef struct duspar_pass {
 
 /* Gradients of the weights of one slice, padded. */
 typedef struct duspar_slice_gradients {
-  float* kernels[2]; /* (inputs, panels of gate and candidate) of each cell */
+  float* kernels[2]; /* (inputs, gate and candidate) of each cell */
   float* gate_bias[2];
   float* offset[2];
 } duspar_slice_gradients;

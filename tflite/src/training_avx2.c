@@ -11,6 +11,7 @@
 #define SPARSE_BELOW 75
 #define MAX(a, b) ((vector)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #define MIN(a, b) ((vector)_mm256_min_ps((__m256)(a), (__m256)(b)))
+#define IN_REGISTER(x) __asm__("" : "+x"(x))
 #include "training_slice.h"
 
 static bool usable(void) {

@@ -61,6 +61,7 @@ static inline void transpose_lanes(const float* from, size_t stride, float* to,
 #define COMPACT(x, first, place, value) \
   compact_lanes((__m512)(x), first, place, value)
 #define TRANSPOSE transpose_lanes
+#define IN_REGISTER(x) __asm__("" : "+v"(x))
 #include "training_slice.h"
 
 static bool usable(void) { return duspar_cpu_has_avx512(); }

@@ -29,10 +29,7 @@ static void forward_slice(const duspar_pass* pass, const duspar_slice* slice) {
 /* Gradients of one step of a cell, as seen from the outside. */
 typedef struct cell_gradient {
   size_t width; /* padded outputs */
-  size_t room;  /* rows of a panel */
-  size_t row;   /* of the panels, for the slice's first row */
   float* sums;  /* (rows, gate and candidate) before their functions */
-  float* panels;
   float* state;
 } cell_gradient;
 
@@ -51,9 +48,6 @@ INLINE vector through_gates(const cell_gradient* to, const kept* at, size_t row,
   float* sums = to->sums + 2 * row * to->width + j;
   store(sums, d_gate);
   store(sums + to->width, d_candidate);
-  float* panel = to->panels + 2 * j * to->room + 2 * (to->row + row) * LANES;
-  store(panel, d_gate);
-  store(panel + LANES, d_candidate);
   store(to->state + place, d * keep);
   return d_gate;
 }
@@ -130,46 +124,28 @@ NOINLINE void backward_input(const duspar_pass* pass, size_t rows,
   }
 }
 
-/* The operand of a step joins those of its block. */
-static void add_operand(const operand* from, size_t rows, size_t filled,
-                        const columns* to) {
-  const size_t width = from->stride;
-  if (filled == 0) clear_lists(&to->lists, width);
-  memcpy(to->starts, to->lists.counts, width * sizeof *to->starts);
-  list_columns(rows, width, from->rows, filled, &to->lists, to->all);
-}
-
-/* out = the gradient of an operand, from the gradients of the sums that its
- * product gave; where the operand is zero, `out` may be anything. */
-static void backward_product(const duspar_packed_cell* cell, size_t rows,
-                             const float* sums, const columns* from,
-                             size_t filled, float* out) {
-  const size_t width = padded(cell->outputs), stride = padded(cell->inputs);
-  size_t listed = 0;
-  for (size_t k = 0; k < cell->inputs; ++k) {
-    listed += from->lists.counts[k] - from->starts[k];
+/* From the gradients `d_sums` of the sums of a cell's products to those of its
+ * kernels, which are added to, and of its operand, if `d_operand` is not NULL.
+ * Where the operand is zero, its gradient may be anything. */
+static void backward_products(const duspar_packed_cell* cell, size_t rows,
+                              const operand* from, const columns* by_columns,
+                              const float* d_sums, float* d_kernels,
+                              float* d_operand) {
+  const size_t inputs = cell->inputs, stride = from->stride;
+  const size_t width = padded(cell->outputs);
+  const size_t listed = list_columns(rows, stride, from->rows,
+                                     &by_columns->lists, by_columns->all);
+  if (is_sparse(listed, rows * inputs)) {
+    const gradient_of to = {2 * width, cell->rows, d_sums,
+                            d_kernels, d_operand,  stride};
+    listed_gradients(inputs, &by_columns->lists, &to);
+    return;
   }
-  if (is_sparse(listed, rows * cell->inputs)) {
-    listed_dots(cell->inputs, 2 * width, cell->rows, &from->lists, from->starts,
-                filled, sums, out, stride);
-  } else {
-    product(rows, stride, sums, 2 * width, width, cell->outputs, cell->backward,
-            out);
-  }
-}
-
-/* Adds the weight gradients of a block of `inner` rows. */
-static void add_kernel(const duspar_packed_cell* cell, size_t inner,
-                       size_t room, const columns* from, const float* panels,
-                       float* sum) {
-  const size_t inputs = cell->inputs, count = padded(cell->outputs) / LANES;
-  const size_t listed = end_lists(&from->lists, inputs);
-  if (is_sparse(listed, inner * inputs)) {
-    accumulate_listed(inputs, count, room, &from->lists, panels, sum);
-  } else {
-    accumulate_outer(padded(inputs), count, inner, room, from->all,
-                     from->lists.room, panels, sum);
-  }
+  accumulate_outer(stride, 2 * width, rows, by_columns->all,
+                   by_columns->lists.room, d_sums, d_kernels);
+  if (d_operand == NULL) return;
+  product(rows, stride, d_sums, 2 * width, width, cell->outputs, cell->backward,
+          d_operand);
 }
 
 /* Goes back over `count` steps from `start` on, whose records are filled. */
@@ -179,49 +155,35 @@ static void backward_chunk(const duspar_pass* pass, const duspar_slice* slice,
   const size_t rows = slice->rows, steps = pass->steps;
   const size_t n = pass->features, m = pass->units;
   const size_t size = duspar_states_size(pass, rows);
-  const size_t room = pass->block * rows;
   const duspar_packed_cell* cells = pass->cells;
   const operand *e = &s->forward.e, *y = &s->forward.y;
   const backward_scratch* b = &s->backward;
   const duspar_slice_gradients* sums = &slice->gradients;
   float *df = b->d_states, *dg = df + rows * pass->padded_units;
-  size_t filled = 0;
   for (size_t t = count; t-- > 0;) {
     float *states = s->states + t * size, *at = gates + t * 2 * size;
     const kept f = kept_of(pass, rows, states, at, 0);
     const kept g = kept_of(pass, rows, states, at, 1);
     const size_t first = slice->first * steps + start + t;
     if (pass->dual) {
-      const cell_gradient feedback = {pass->padded_features, room,
-                                      filled,                b->db,
-                                      b->db_panels,          dg};
+      const cell_gradient feedback = {pass->padded_features, b->db, dg};
       backward_feedback(&feedback, &g, rows, sums->gate_bias[1]);
       put_output(pass, rows, f.state + size, y);
-      add_operand(y, rows, filled, &b->y);
-      backward_product(&cells[1], rows, b->db, &b->y, filled, b->to_f);
+      backward_products(&cells[1], rows, y, &b->columns, b->db,
+                        sums->kernels[1], b->to_f);
     }
-    const cell_gradient feedforward = {pass->padded_units, room,
-                                       filled,             b->da,
-                                       b->da_panels,       df};
+    const cell_gradient feedforward = {pass->padded_units, b->da, df};
     backward_feedforward(pass, &feedforward, &f, rows, y->rows,
                          pass->dy == NULL ? NULL : pass->dy + first * m,
                          b->to_f, sums);
     put_input(pass, rows, pass->x + first * n, g.state, e, false);
-    add_operand(e, rows, filled, &b->e);
-    if (pass->dual || pass->dx != NULL) {
-      backward_product(&cells[0], rows, b->da, &b->e, filled, b->to_e);
-      backward_input(pass, rows, e->rows, b->to_e,
-                     pass->dx == NULL ? NULL : pass->dx + first * n, dg,
-                     sums->offset[1]);
-    }
-    filled += rows;
-    if (filled < room && t > 0) continue;
-    add_kernel(&cells[0], filled, room, &b->e, b->da_panels, sums->kernels[0]);
-    if (pass->dual) {
-      add_kernel(&cells[1], filled, room, &b->y, b->db_panels,
-                 sums->kernels[1]);
-    }
-    filled = 0;
+    const bool needed = pass->dual || pass->dx != NULL;
+    backward_products(&cells[0], rows, e, &b->columns, b->da, sums->kernels[0],
+                      needed ? b->to_e : NULL);
+    if (!needed) continue;
+    backward_input(pass, rows, e->rows, b->to_e,
+                   pass->dx == NULL ? NULL : pass->dx + first * n, dg,
+                   sums->offset[1]);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "training_session.h"
 #include "workspace.h"
 
-enum { ROWS = 16, BLOCK_ROWS = 64, SHORT_CHUNK = 8, TICKET_FLOATS = 16 };
+enum { ROWS = 16, SHORT_CHUNK = 8, TICKET_FLOATS = 16 };
 
 /* Fastest first. */
 static const duspar_trainer* const* const trainers[] = {
@@ -111,9 +111,6 @@ duspar_status duspar_session_plan(const duspar_training* t, duspar_session* s) {
   if (pass->chunk > pass->steps) pass->chunk = pass->steps;
   s->slice_count = round_up(pass->batch, ROWS) / ROWS;
   if (s->slice_count > DUSPAR_MAX_SLICES) s->slice_count = DUSPAR_MAX_SLICES;
-  const size_t most = round_up(pass->batch, s->slice_count) / s->slice_count;
-  pass->block = most < BLOCK_ROWS ? BLOCK_ROWS / most : 1;
-  if (pass->block > pass->chunk) pass->block = pass->chunk;
   s->reserve_size = TICKET_FLOATS;
   for (size_t i = 0; i < s->slice_count; ++i) {
     duspar_slice* slice = &s->slices[i];

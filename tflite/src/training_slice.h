@@ -294,21 +294,17 @@ static void take_states(const duspar_pass* pass, const duspar_slice* slice,
 
 /* ---- Scratch memory ------------------------------------------------------ */
 
-/* The operand of a cell in a block of steps, by columns: the rows of all
- * steps, one step after the other. */
+/* The operand of a cell at one step, by columns. */
 typedef struct columns {
   nonzeros lists; /* one for each column */
   float* all;     /* (columns, room of a list) */
-  uint32_t* starts; /* where the last step begins in each list */
 } columns;
 
 typedef struct backward_scratch {
   float *da, *db;     /* (rows, gate and candidate) of one step */
   float *to_f, *to_e; /* gradients of the rectified operands */
   float* d_states;    /* gradients of f and g */
-  /* Of a block of steps, for the gradients of the weights. */
-  columns e, y;
-  float *da_panels, *db_panels;
+  columns columns;
 } backward_scratch;
 
 /* Memory that is dealt out from its start; without a base it only counts. */
@@ -350,7 +346,6 @@ static operand take_operand(arena* memory, size_t rows, size_t width) {
 static columns take_columns(arena* memory, size_t width, size_t rows) {
   columns c = {.lists = take_lists(memory, width, rows)};
   c.all = take(memory, width * c.lists.room);
-  c.starts = take_words(memory, width);
   return c;
 }
 
@@ -365,7 +360,7 @@ typedef struct scratch {
 static scratch lay_out(const duspar_pass* pass, size_t rows, bool backward,
                        arena* memory) {
   const size_t np = pass->padded_features, mp = pass->padded_units;
-  const size_t n = rows * np, m = rows * mp, room = rows * pass->block;
+  const size_t n = rows * np, m = rows * mp;
   scratch s = {0};
   s.forward.e = take_operand(memory, rows, np);
   s.forward.y = take_operand(memory, rows, mp);
@@ -377,10 +372,7 @@ static scratch lay_out(const duspar_pass* pass, size_t rows, bool backward,
   s.backward.to_f = take(memory, m);
   s.backward.to_e = take(memory, n);
   s.backward.d_states = take(memory, duspar_states_size(pass, rows));
-  s.backward.e = take_columns(memory, np, room);
-  s.backward.y = take_columns(memory, mp, room);
-  s.backward.da_panels = take(memory, 2 * mp * room);
-  s.backward.db_panels = take(memory, 2 * np * room);
+  s.backward.columns = take_columns(memory, np > mp ? np : mp, rows);
   return s;
 }
 
