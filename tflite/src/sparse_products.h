@@ -11,8 +11,7 @@
  *   COMPACT(x, first, place, value) writes the numbers that are not zero and
  *                                  their places, counted from `first`; returns
  *                                  how many. May write a whole vector.
- *   TRANSPOSE(from, stride, to, to_stride) of LANES x LANES numbers
- *   IN_REGISTER(x)                 keeps the compiler from loading x twice
+ *   TRANSPOSE(from, stride, to)    of LANES x LANES numbers
  */
 #ifndef DUSPAR_SPARSE_PRODUCTS_H_
 #define DUSPAR_SPARSE_PRODUCTS_H_
@@ -55,19 +54,12 @@ INLINE size_t compact(vector x, uint32_t first, uint32_t* place, float* value) {
 #endif
 
 #if !defined(TRANSPOSE)
-INLINE void transpose(const float* from, size_t stride, float* to,
-                      size_t to_stride) {
+INLINE void transpose(const float* from, size_t stride, float* to) {
   for (size_t i = 0; i < LANES; ++i) {
-    for (size_t k = 0; k < LANES; ++k) {
-      to[i * to_stride + k] = from[k * stride + i];
-    }
+    for (size_t k = 0; k < LANES; ++k) to[i * LANES + k] = from[k * stride + i];
   }
 }
 #define TRANSPOSE transpose
-#endif
-
-#if !defined(IN_REGISTER)
-#define IN_REGISTER(x) (void)(x)
 #endif
 
 /* Lists of what is not zero, one for each row of a matrix. */
@@ -84,8 +76,8 @@ static size_t list_room(size_t most) {
 
 INLINE void append(const nonzeros* to, size_t row, size_t first, vector x) {
   const size_t end = row * to->room + to->counts[row];
-  to->counts[row] += (uint32_t)COMPACT(x, (uint32_t)first, to->places + end,
-                                       to->values + end);
+  to->counts[row] +=
+      (uint32_t)COMPACT(x, (uint32_t)first, to->places + end, to->values + end);
 }
 
 /* Lets lists be used `TOGETHER` entries at a time. Returns how many entries
@@ -147,34 +139,29 @@ INLINE void combine(const int panels, const int together, const nonzeros* lists,
   }
 }
 
-/* Rows of a matrix become lists: list k holds what is not zero in column k,
- * and `columns` all of it. Returns how many entries the lists have. */
-NOINLINE size_t list_columns(size_t rows, size_t width, const float* matrix,
-                             const nonzeros* lists, float* columns) {
-  const size_t stride = lists->room;
-  size_t total = 0;
+/* Rows of a matrix become lists: list k holds what is not zero in column k. */
+NOINLINE void list_columns(size_t rows, size_t width, const float* matrix,
+                           const nonzeros* lists) {
   clear_lists(lists, width);
   for (size_t r = 0; r < rows; r += LANES) {
     const size_t left = rows - r;
     for (size_t i = 0; i < width; i += LANES) {
       const float* from = matrix + r * width + i;
-      float* to = columns + i * stride + r;
+      float block[LANES * LANES] = {0};
       if (left >= LANES) {
-        TRANSPOSE(from, width, to, stride);
+        TRANSPOSE(from, width, block);
       } else {
-        for (size_t k = 0; k < LANES; ++k) {
-          for (size_t b = 0; b < LANES; ++b) {
-            to[k * stride + b] = b < left ? from[b * width + k] : 0.0f;
+        for (size_t b = 0; b < left; ++b) {
+          for (size_t k = 0; k < LANES; ++k) {
+            block[k * LANES + b] = from[b * width + k];
           }
         }
       }
       for (size_t k = 0; k < LANES; ++k) {
-        append(lists, i + k, r, load(to + k * stride));
+        append(lists, i + k, r, load(block + k * LANES));
       }
     }
   }
-  for (size_t k = 0; k < width; ++k) total += lists->counts[k];
-  return total;
 }
 
 /* What `listed_gradients` works on. */

@@ -62,7 +62,8 @@ static void add_slices(const duspar_session* s) {
   for (size_t k = 1; k < s->slice_count; ++k) {
     const duspar_slice_gradients* from = &s->slices[k].gradients;
     for (int i = 0; i < (pass->dual ? 2 : 1); ++i) {
-      add(2 * widths[0] * widths[1], from->kernels[i], to->kernels[i]);
+      const size_t size = 2 * widths[i] * pass->cells[i].inputs;
+      add(size, from->kernels[i], to->kernels[i]);
       add(widths[i], from->gate_bias[i], to->gate_bias[i]);
       add(widths[i], from->offset[i], to->offset[i]);
     }
@@ -83,12 +84,14 @@ static void take_gradients(const duspar_session* s, float* const* gradients) {
   const duspar_pass* pass = &s->pass;
   const duspar_slice_gradients* from = &s->slices[0].gradients;
   const size_t n = pass->features, m = pass->units;
-  unpack(n, m, pass->padded_units, from->kernels[0], gradients[0], gradients[1]);
+  unpack(n, m, pass->padded_units, from->kernels[0], gradients[0],
+         gradients[1]);
   if (!pass->dual) {
     memcpy(gradients[2], from->gate_bias[0], m * sizeof(float));
     return;
   }
-  unpack(m, n, pass->padded_features, from->kernels[1], gradients[2], gradients[3]);
+  unpack(m, n, pass->padded_features, from->kernels[1], gradients[2],
+         gradients[3]);
   memcpy(gradients[4], from->gate_bias[0], m * sizeof(float));
   memcpy(gradients[5], from->gate_bias[1], n * sizeof(float));
   memcpy(gradients[6], from->offset[0], m * sizeof(float));

@@ -18,9 +18,8 @@
 /* A sparsifying cell, ready to be multiplied. */
 typedef struct duspar_packed_cell {
   size_t inputs, outputs;
-  float* forward;  /* panels of gate and candidate side by side */
-  float* backward; /* panels of the transposed kernels */
-  float* rows;     /* of gate and candidate, each padded */
+  float* panels; /* of gate and candidate side by side, for forward */
+  float* rows;   /* of gate and candidate after each other, for backward */
   float* gate_bias;
   float* offset; /* feedforward: added to f; feedback: added to g */
 } duspar_packed_cell;
@@ -62,7 +61,7 @@ typedef struct duspar_trainer {
   bool (*usable)(void);
   /* Floats of scratch memory of a slice. */
   size_t (*scratch)(const duspar_pass* pass, size_t rows, bool backward);
-  /* Copies the weights of a cell to where it points. */
+  /* Copies the kernels of a cell to where it points. */
   void (*pack)(const duspar_packed_cell* cell, const float* gate,
                const float* candidate, bool backward);
   void (*forward)(const duspar_pass* pass, const duspar_slice* slice);

@@ -2,28 +2,13 @@
 #include "training.h"
 
 #if defined(__AVX512F__)
-#include <immintrin.h>
-#include <stdint.h>
-
 #include "cpu.h"
-
-/* In registers, then stored whole: compressing to memory is slow. */
-static inline size_t compact_lanes(__m512 x, uint32_t first, uint32_t* place,
-                                   float* value) {
-  const __m512i lanes =
-      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512i all = _mm512_add_epi32(_mm512_set1_epi32((int)first), lanes);
-  const __mmask16 mask =
-      _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-  _mm512_storeu_ps(value, _mm512_maskz_compress_ps(mask, x));
-  _mm512_storeu_si512(place, _mm512_maskz_compress_epi32(mask, all));
-  return (size_t)_mm_popcnt_u32(mask);
-}
+#include "vector_avx512.h"
 
 /* Pairs of rows are interleaved, by numbers, then by pairs of them; then the
  * fours change places. */
-static inline void transpose_lanes(const float* from, size_t stride, float* to,
-                                   size_t to_stride) {
+static inline void transpose_lanes(const float* from, size_t stride,
+                                   float* to) {
   __m512 a[16], b[16];
   for (size_t i = 0; i < 16; ++i) a[i] = _mm512_loadu_ps(from + i * stride);
   for (size_t i = 0; i < 16; i += 2) {
@@ -47,19 +32,19 @@ static inline void transpose_lanes(const float* from, size_t stride, float* to,
   for (size_t i = 0; i < 8; ++i) {
     const __m512 even = _mm512_shuffle_f32x4(b[i], b[i + 8], 0x88);
     const __m512 odd = _mm512_shuffle_f32x4(b[i], b[i + 8], 0xdd);
-    _mm512_storeu_ps(to + i * to_stride, even);
-    _mm512_storeu_ps(to + (i + 8) * to_stride, odd);
+    _mm512_storeu_ps(to + i * 16, even);
+    _mm512_storeu_ps(to + (i + 8) * 16, odd);
   }
 }
 
 #define LANES 16
 #define TILE_ROWS 8
-#define SPARSE_BELOW 75
+#define SPARSE_BELOW 70
 #define MAX(a, b) ((vector)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #define MIN(a, b) ((vector)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define SUM(x) _mm512_reduce_add_ps((__m512)(x))
 #define COMPACT(x, first, place, value) \
-  compact_lanes((__m512)(x), first, place, value)
+  compact((__m512)(x), first, place, value)
 #define TRANSPOSE transpose_lanes
 #define IN_REGISTER(x) __asm__("" : "+v"(x))
 #include "training_slice.h"

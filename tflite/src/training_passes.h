@@ -128,24 +128,19 @@ NOINLINE void backward_input(const duspar_pass* pass, size_t rows,
  * kernels, which are added to, and of its operand, if `d_operand` is not NULL.
  * Where the operand is zero, its gradient may be anything. */
 static void backward_products(const duspar_packed_cell* cell, size_t rows,
-                              const operand* from, const columns* by_columns,
+                              const operand* from, const nonzeros* columns,
                               const float* d_sums, float* d_kernels,
                               float* d_operand) {
-  const size_t inputs = cell->inputs, stride = from->stride;
-  const size_t width = padded(cell->outputs);
-  const size_t listed = list_columns(rows, stride, from->rows,
-                                     &by_columns->lists, by_columns->all);
-  if (is_sparse(listed, rows * inputs)) {
-    const gradient_of to = {2 * width, cell->rows, d_sums,
-                            d_kernels, d_operand,  stride};
-    listed_gradients(inputs, &by_columns->lists, &to);
-    return;
-  }
-  accumulate_outer(stride, 2 * width, rows, by_columns->all,
-                   by_columns->lists.room, d_sums, d_kernels);
-  if (d_operand == NULL) return;
-  product(rows, stride, d_sums, 2 * width, width, cell->outputs, cell->backward,
-          d_operand);
+  const gradient_of to = {
+      .width = 2 * padded(cell->outputs),
+      .matrix = cell->rows,
+      .d_sums = d_sums,
+      .d_matrix = d_kernels,
+      .d_operand = d_operand,
+      .stride = from->stride,
+  };
+  list_columns(rows, from->stride, from->rows, columns);
+  listed_gradients(cell->inputs, columns, &to);
 }
 
 /* Goes back over `count` steps from `start` on, whose records are filled. */

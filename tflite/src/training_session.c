@@ -3,11 +3,12 @@
  * The division depends on the batch alone and sums are made in its order, so
  * that results are the same with any number of threads.
  */
+#include "training_session.h"
+
 #include <string.h>
 
 #include "error.h"
 #include "memory.h"
-#include "training_session.h"
 #include "workspace.h"
 
 enum { ROWS = 16, SHORT_CHUNK = 8, TICKET_FLOATS = 16 };
@@ -133,7 +134,8 @@ static float* take(float* memory, size_t* used, size_t count) {
 
 /* Deals out the memory of a pass; returns how many floats that are, of which
  * the first `*zeros` must be zero before the start. */
-static size_t lay_out(duspar_session* s, bool backward, float* memory, size_t* zeros) {
+static size_t lay_out(duspar_session* s, bool backward, float* memory,
+                      size_t* zeros) {
   duspar_pass* pass = &s->pass;
   const size_t widths[2] = {pass->padded_units, pass->padded_features};
   const size_t inputs[2] = {pass->features, pass->units};
@@ -149,7 +151,7 @@ static size_t lay_out(duspar_session* s, bool backward, float* memory, size_t* z
   for (size_t k = 0; backward && k < s->slice_count; ++k) {
     duspar_slice_gradients* to = &s->slices[k].gradients;
     for (int i = 0; i < 2; ++i) {
-      const size_t size = i < cells ? widths[1 - i] * 2 * widths[i] : 0;
+      const size_t size = i < cells ? 2 * widths[i] * inputs[i] : 0;
       to->kernels[i] = take(memory, &used, size);
       to->gate_bias[i] = take(memory, &used, widths[i]);
       to->offset[i] = take(memory, &used, widths[i]);
@@ -158,10 +160,9 @@ static size_t lay_out(duspar_session* s, bool backward, float* memory, size_t* z
   *zeros = used;
   for (int i = 0; i < cells; ++i) {
     duspar_packed_cell* cell = &pass->cells[i];
-    cell->forward = take(memory, &used, 2 * widths[i] * inputs[i]);
-    if (!backward) continue;
-    cell->backward = take(memory, &used, 2 * widths[1 - i] * inputs[1 - i]);
-    cell->rows = take(memory, &used, 2 * widths[i] * inputs[i]);
+    const size_t size = 2 * widths[i] * inputs[i];
+    cell->panels = take(memory, &used, size);
+    cell->rows = take(memory, &used, backward ? size : 0);
   }
   for (size_t k = 0; k < s->slice_count; ++k) {
     duspar_slice* slice = &s->slices[k];

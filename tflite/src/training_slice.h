@@ -14,40 +14,24 @@ static size_t padded(size_t width) {
 
 /* ---- Packing ------------------------------------------------------------ */
 
-/* Forward panels are a vector of gate columns and the same of the candidate.
- * Backward panels are columns of the transposed kernels, one or two vectors,
- * first of the gate, then of the candidate. */
+/* Panels are a vector of gate columns and the same of the candidate; rows are
+ * a whole row of the gate, then of the candidate. */
 static void pack(const duspar_packed_cell* cell, const float* gate,
                  const float* candidate, bool backward) {
   const size_t inputs = cell->inputs, outputs = cell->outputs;
-  float* to = cell->forward;
-  for (size_t j = 0; j < padded(outputs); j += LANES) {
-    for (size_t k = 0; k < inputs; ++k, to += 2 * LANES) {
-      store(to, load_part(gate + k * outputs + j, outputs - j));
-      store(to + LANES, load_part(candidate + k * outputs + j, outputs - j));
-    }
-  }
-  if (!backward) return;
-  to = cell->rows;
-  for (size_t k = 0; k < inputs; ++k) {
-    for (int half = 0; half < 2; ++half) {
-      const float* from = (half == 0 ? gate : candidate) + k * outputs;
-      for (size_t j = 0; j < padded(outputs); j += LANES, to += LANES) {
-        store(to, load_part(from + j, outputs - j));
-      }
-    }
-  }
-  to = cell->backward;
-  for (size_t i = 0; i < padded(inputs); i += 2 * LANES) {
-    const size_t left = padded(inputs) - i;
-    const size_t wide = left < 2 * LANES ? left : 2 * LANES;
-    for (int half = 0; half < 2; ++half) {
-      const float* from = half == 0 ? gate : candidate;
-      for (size_t k = 0; k < outputs; ++k) {
-        for (size_t c = i; c < i + wide; ++c) {
-          *to++ = c < inputs ? from[c * outputs + k] : 0.0f;
-        }
-      }
+  const size_t width = padded(outputs);
+  for (size_t j = 0; j < width; j += LANES) {
+    const size_t left = outputs - j;
+    for (size_t k = 0; k < inputs; ++k) {
+      const vector g = load_part(gate + k * outputs + j, left);
+      const vector c = load_part(candidate + k * outputs + j, left);
+      float* panel = cell->panels + 2 * (j * inputs + k * LANES);
+      store(panel, g);
+      store(panel + LANES, c);
+      if (!backward) continue;
+      float* row = cell->rows + 2 * k * width + j;
+      store(row, g);
+      store(row + width, c);
     }
   }
 }
@@ -98,7 +82,7 @@ INLINE void dense_tile(const int rows, const cell_step* s, size_t first,
                        const float* panel, tile_sums sums) {
   const operand* from = s->from;
   vector tile[TILE_ROWS][2];
-  multiply(rows, 2, from->rows + first * from->stride, from->stride, 1, 0,
+  multiply(rows, from->rows + first * from->stride, from->stride,
            s->cell->inputs, panel, tile);
   UNROLL for (int r = 0; r < rows; ++r) {
     store(sums[r][0], tile[r][0]);
@@ -106,7 +90,11 @@ INLINE void dense_tile(const int rows, const cell_step* s, size_t first,
   }
 }
 
-/* The same without its zeros, for one panel or two. */
+/* Functions of their own: in one, registers would not do for all of them. */
+NOINLINE void dense_sums(size_t rows, const cell_step* s, size_t first,
+                         const float* panel, tile_sums sums){
+    WITH_ROWS(rows, dense_tile, s, first, panel, sums)}
+
 INLINE void sparse_tile(const int panels, size_t rows, const cell_step* s,
                         size_t first, const float* panel, tile_sums* sums) {
   for (size_t r = 0; r < rows; ++r) {
@@ -120,9 +108,19 @@ INLINE void sparse_tile(const int panels, size_t rows, const cell_step* s,
   }
 }
 
+/* The same without zeros, for one panel or two. */
+NOINLINE void sparse_sums(size_t panels, size_t rows, const cell_step* s,
+                          size_t first, const float* panel, tile_sums* sums) {
+  if (panels == 2) {
+    sparse_tile(2, rows, s, first, panel, sums);
+  } else {
+    sparse_tile(1, rows, s, first, panel, sums);
+  }
+}
+
 /* From the sums of a tile to states and outputs. */
-INLINE void finish_tile(size_t rows, const cell_step* s, size_t first, size_t j,
-                        const tile_sums sums) {
+NOINLINE void finish_tile(size_t rows, const cell_step* s, size_t first,
+                          size_t j, const tile_sums sums) {
   const duspar_packed_cell* cell = s->cell;
   const vector bias = load(cell->gate_bias + j);
   const vector offset = load(cell->offset + j);
@@ -152,17 +150,15 @@ NOINLINE void step_cell(const cell_step* s, size_t rows) {
   if (s->positive != NULL) clear_lists(&s->positive->lists, rows);
   size_t panels;
   for (size_t j = 0; j < s->width; j += panels * LANES) {
-    const float* panel = s->cell->forward + j * 2 * inputs;
+    const float* panel = s->cell->panels + j * 2 * inputs;
     panels = skips && s->width - j > LANES ? 2 : 1;
     for (size_t first = 0, count; first < rows; first += count) {
       tile_sums sums[2];
       count = next_rows(rows - first);
-      if (panels == 2) {
-        sparse_tile(2, count, s, first, panel, sums);
-      } else if (skips) {
-        sparse_tile(1, count, s, first, panel, sums);
+      if (skips) {
+        sparse_sums(panels, count, s, first, panel, sums);
       } else {
-        WITH_ROWS(count, dense_tile, s, first, panel, sums[0])
+        dense_sums(count, s, first, panel, sums[0]);
       }
       for (size_t p = 0; p < panels; ++p) {
         finish_tile(count, s, first, j + p * LANES, sums[p]);
@@ -239,9 +235,8 @@ NOINLINE void replay_chunk(const duspar_pass* pass, size_t rows, size_t count,
     for (int cell = 0; cell < (pass->dual ? 2 : 1); ++cell) {
       const kept at = kept_of(pass, rows, states, gates, cell);
       for (size_t i = 0; i < (cell == 0 ? f : size - f); i += LANES) {
-        store(at.state + size + i,
-              moved(load(at.state + i), load(at.gate + i),
-                    load(at.candidate + i)));
+        store(at.state + size + i, moved(load(at.state + i), load(at.gate + i),
+                                         load(at.candidate + i)));
       }
     }
   }
@@ -294,17 +289,11 @@ static void take_states(const duspar_pass* pass, const duspar_slice* slice,
 
 /* ---- Scratch memory ------------------------------------------------------ */
 
-/* The operand of a cell at one step, by columns. */
-typedef struct columns {
-  nonzeros lists; /* one for each column */
-  float* all;     /* (columns, room of a list) */
-} columns;
-
 typedef struct backward_scratch {
   float *da, *db;     /* (rows, gate and candidate) of one step */
   float *to_f, *to_e; /* gradients of the rectified operands */
   float* d_states;    /* gradients of f and g */
-  columns columns;
+  nonzeros columns;   /* lists of the columns of an operand */
 } backward_scratch;
 
 /* Memory that is dealt out from its start; without a base it only counts. */
@@ -343,12 +332,6 @@ static operand take_operand(arena* memory, size_t rows, size_t width) {
   };
 }
 
-static columns take_columns(arena* memory, size_t width, size_t rows) {
-  columns c = {.lists = take_lists(memory, width, rows)};
-  c.all = take(memory, width * c.lists.room);
-  return c;
-}
-
 typedef struct scratch {
   forward_scratch forward;
   float* states; /* of a chunk, before and after each step */
@@ -372,7 +355,7 @@ static scratch lay_out(const duspar_pass* pass, size_t rows, bool backward,
   s.backward.to_f = take(memory, m);
   s.backward.to_e = take(memory, n);
   s.backward.d_states = take(memory, duspar_states_size(pass, rows));
-  s.backward.columns = take_columns(memory, np > mp ? np : mp, rows);
+  s.backward.columns = take_lists(memory, np > mp ? np : mp, rows);
   return s;
 }
 
