@@ -5,6 +5,7 @@ file `bridge_*.py`, that makes a differentiable operation of them.
 """
 
 import ctypes
+import functools
 import os
 from typing import NamedTuple
 
@@ -102,7 +103,12 @@ def training_memory(limit=None):
     """
     if limit is not None and (not isinstance(limit, int) or limit < 0):
         raise checks.bad_value("limit", "a number of bytes, or `None`", limit)
-    return load().duspar_train_memory(-1 if limit is None else limit)
+    return _library().duspar_train_memory(-1 if limit is None else limit)
+
+
+@functools.cache
+def _library():
+    return load()  # which looks for the file every time
 
 
 def describe(options, batch, steps, features, units):
@@ -120,7 +126,7 @@ def describe(options, batch, steps, features, units):
 
 def reserve_size(training):
     """Number of floats that a forward pass keeps for the backward pass."""
-    library, floats = load(), ctypes.c_int64()
+    library, floats = _library(), ctypes.c_int64()
     status = library.duspar_train_reserve(
         ctypes.byref(training), ctypes.byref(floats)
     )
@@ -130,7 +136,7 @@ def reserve_size(training):
 
 def forward(training, weights, x, states, y, new_states, reserve):
     """`duspar_train_forward`: everything is an address or a list of them."""
-    library = load()
+    library = _library()
     status = library.duspar_train_forward(
         ctypes.byref(training),
         _list(weights),
@@ -147,7 +153,7 @@ def backward(
     training, weights, x, reserve, dy, new_states, dx, states, gradients
 ):
     """`duspar_train_backward`: as `forward()`, with addresses of gradients."""
-    library = load()
+    library = _library()
     status = library.duspar_train_backward(
         ctypes.byref(training),
         _list(weights),

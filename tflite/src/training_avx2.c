@@ -2,8 +2,8 @@
 #include "training.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
+#include "compaction.h"
 #include "cpu.h"
-#include "vector_avx2.h"
 
 static inline float sum_lanes(__m256 x) {
   __m128 sum =
@@ -43,7 +43,7 @@ static inline void transpose_lanes(const float* from, size_t stride,
 #define MIN(a, b) ((vector)_mm256_min_ps((__m256)(a), (__m256)(b)))
 #define SUM(x) sum_lanes((__m256)(x))
 #define COMPACT(x, first, place, value) \
-  compact((__m256)(x), first, place, value)
+  compact_avx2((__m256)(x), first, place, value)
 #define TRANSPOSE transpose_lanes
 #define IN_REGISTER(x) __asm__("" : "+x"(x))
 #include "training_slice.h"

@@ -2,8 +2,8 @@
 #include "training.h"
 
 #if defined(__AVX512F__)
+#include "compaction.h"
 #include "cpu.h"
-#include "vector_avx512.h"
 
 /* Pairs of rows are interleaved, by numbers, then by pairs of them; then the
  * fours change places. */
@@ -44,7 +44,7 @@ static inline void transpose_lanes(const float* from, size_t stride,
 #define MIN(a, b) ((vector)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define SUM(x) _mm512_reduce_add_ps((__m512)(x))
 #define COMPACT(x, first, place, value) \
-  compact((__m512)(x), first, place, value)
+  compact_avx512((__m512)(x), first, place, value)
 #define TRANSPOSE transpose_lanes
 #define IN_REGISTER(x) __asm__("" : "+v"(x))
 #include "training_slice.h"

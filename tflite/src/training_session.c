@@ -214,9 +214,12 @@ duspar_status duspar_session_start(duspar_session* s, bool backward,
                                    const float* reserve) {
   size_t zeros, bytes;
   const size_t count = lay_out(s, backward, NULL, &zeros);
-  if (!duspar_multiply(count, sizeof *s->memory, &bytes) ||
-      (s->memory = duspar_allocate(bytes)) == NULL) {
-    return duspar_fail_memory(count * sizeof *s->memory);
+  if (!duspar_multiply(count, sizeof *s->memory, &bytes)) {
+    return duspar_fail_memory(SIZE_MAX);
+  }
+  s->memory = duspar_workspace_take(bytes, &s->memory_ticket);
+  if (s->memory == NULL && (s->memory = duspar_allocate(bytes)) == NULL) {
+    return duspar_fail_memory(bytes);
   }
   lay_out(s, backward, s->memory, &zeros);
   memset(s->memory, 0, zeros * sizeof *s->memory);
@@ -232,4 +235,7 @@ duspar_status duspar_session_start(duspar_session* s, bool backward,
   return DUSPAR_OK;
 }
 
-void duspar_session_end(duspar_session* s) { duspar_release(s->memory); }
+void duspar_session_end(duspar_session* s) {
+  if (s->memory_ticket == 0) duspar_release(s->memory);
+  duspar_workspace_release(s->memory_ticket);
+}
