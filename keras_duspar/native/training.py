@@ -98,8 +98,8 @@ def training_memory(limit=None):
 
     Example:
 
-    >>> keras_duspar.native.training_memory()
-    0
+    >>> keras_duspar.native.training_memory(2**30) <= 2**30
+    True
     """
     if limit is not None and (not isinstance(limit, int) or limit < 0):
         raise checks.bad_value("limit", "a number of bytes, or `None`", limit)
