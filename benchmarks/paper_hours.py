@@ -82,6 +82,7 @@ def in_process(backend, task, repeats):
 
 def measure(task, repeats):
     """Core seconds of a training step, of DuSpaR and of the GRU."""
+    sys.path.insert(0, str(RECIPES))  # before this folder's `training.py`
     import importlib  # noqa: PLC0415  (the backend is chosen by now)
 
     import numpy as np  # noqa: PLC0415

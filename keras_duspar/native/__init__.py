@@ -9,3 +9,4 @@ from keras_duspar.native.layer import Layer
 from keras_duspar.native.library import kernels
 from keras_duspar.native.library import library_path
 from keras_duspar.native.library import load
+from keras_duspar.native.training import training_memory

@@ -1,5 +1,7 @@
 """Native training on TensorFlow: a NumPy function with its own gradient."""
 
+import math
+
 import numpy as np
 import tensorflow as tf
 
@@ -41,9 +43,9 @@ def run(options, sequences, states, weights):
         )
         units = states[0].shape[-1]
         sizes = training.describe(options, *x.shape, units)
-        y = np.empty((*x.shape[:2], units), "float32")
-        new_states = [np.empty_like(state) for state in states]
-        reserve = np.empty(training.reserve_size(sizes), "float32")
+        y = _empty((*x.shape[:2], units))
+        new_states = [_empty(state.shape) for state in states]
+        reserve = _empty((training.reserve_size(sizes),))
         training.forward(
             sizes,
             _addresses(weights),
@@ -61,9 +63,9 @@ def run(options, sequences, states, weights):
         )
         new_states, weights = rest[:count], rest[count:]
         sizes = training.describe(options, *x.shape, dy.shape[-1])
-        dx = np.empty_like(x)
-        states = [np.empty_like(state) for state in new_states]
-        dweights = [np.empty_like(weight) for weight in weights]
+        dx = _empty(x.shape)
+        states = [_empty(state.shape) for state in new_states]
+        dweights = [_empty(weight.shape) for weight in weights]
         training.backward(
             sizes,
             _addresses(weights),
@@ -124,6 +126,14 @@ def _without_gradient(function, *arguments):
         return tuple(results), gradient
 
     return list(operation(*arguments))
+
+
+def _empty(shape):
+    """An array of the alignment that lets TensorFlow use it without a copy."""
+    count, alignment = math.prod(shape), 64
+    memory = np.empty(4 * count + alignment, "uint8")
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + 4 * count].view("float32").reshape(shape)
 
 
 def _addresses(arrays):

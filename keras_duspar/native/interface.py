@@ -11,7 +11,7 @@ from ctypes import c_size_t
 from ctypes import c_uint64
 from ctypes import c_void_p
 
-INTERFACE = 3
+INTERFACE = 4
 KINDS = {"spar": 0, "duspar": 1}
 WEIGHT_TYPES = {"float32": 0, "bfloat16": 1, "int8": 2}
 OPERAND_BITS = {"float32": 0, "uint7": 7, "uint8": 8}
@@ -133,6 +133,7 @@ FUNCTIONS = [
         [c_void_p, c_size_t, c_char_p, POINTER(c_void_p), POINTER(c_size_t)],
     ),
     ("duspar_train_kernel", c_char_p, [c_size_t]),
+    ("duspar_train_memory", c_int64, [c_int64]),
     (
         "duspar_train_reserve",
         c_int32,

@@ -86,7 +86,7 @@ def load():
     Example:
 
     >>> keras_duspar.native.load().duspar_interface()
-    3
+    4
     """
     return _load(library_path())
 

@@ -5,18 +5,19 @@ file `bridge_*.py`, that makes a differentiable operation of them.
 """
 
 import ctypes
+import functools
 import os
 from typing import NamedTuple
 
+from keras_duspar import checks
 from keras_duspar.native import interface
 from keras_duspar.native.library import load
 
 CHUNK = "KERAS_DUSPAR_TRAINING_CHUNK"
+MEMORY = "KERAS_DUSPAR_TRAINING_MEMORY"
 
-# Above this many bytes it takes longer to get memory and to fill it than to
-# compute the steps of a short chunk, which stay in the cache, once more.
-LARGE_RESERVE = 16 * 2**20
-SHORT_CHUNK = 8
+
+_MEANINGS = {CHUNK: "a number of time steps", MEMORY: "a number of bytes"}
 
 
 class Options(NamedTuple):
@@ -27,13 +28,13 @@ class Options(NamedTuple):
         threads: How many threads share the batch. Results do not depend on
             it.
         chunk: After how many steps states are kept; the steps between are
-            computed again in the backward pass. With 0 everything is kept.
-            `None` stands for a short chunk where much would be kept, else 0.
+            computed again in the backward pass. With 0 everything is kept,
+            as far as `training_memory()` allows.
     """
 
     kind: str
     threads: int = 1
-    chunk: int | None = None
+    chunk: int = 0
 
     @property
     def states(self):
@@ -46,7 +47,7 @@ def default_options(kind):
 
     Threads are as many as the process has processors, and not more than
     `OMP_NUM_THREADS`. `KERAS_DUSPAR_TRAINING_CHUNK` is the chunk if it is
-    set.
+    set, and `KERAS_DUSPAR_TRAINING_MEMORY` the limit of `training_memory()`.
 
     Args:
         kind: `"spar"` or `"duspar"`.
@@ -59,7 +60,10 @@ def default_options(kind):
     except AttributeError:  # not on every system
         threads = os.cpu_count() or 1
     threads = min(threads, _number("OMP_NUM_THREADS", threads) or threads)
-    return Options(kind, threads, _number(CHUNK, None))
+    limit = _number(MEMORY, None)
+    if limit is not None:
+        training_memory(limit)
+    return Options(kind, threads, _number(CHUNK, 0))
 
 
 def _number(variable, default):
@@ -68,33 +72,61 @@ def _number(variable, default):
         return default
     if text.isdecimal():
         return int(text)
-    if variable != CHUNK:
+    if variable not in _MEANINGS:
         return default  # others' variable, in others' words
     raise ValueError(
-        f"`{variable}` must be a number of time steps, or 0. Received: "
+        f"`{variable}` must be {_MEANINGS[variable]}, or 0. Received: "
         f"{variable}={text!r}"
     )
 
 
+def training_memory(limit=None):
+    """Memory that native training keeps from one step to the next.
+
+    Between the forward and the backward pass of a layer the library keeps
+    the gates of all time steps: 8 bytes for each unit and, with DuSpaR, each
+    feature, a time step and sequence. It uses the same memory in every
+    training step. What does not fit below the limit is computed again, which
+    takes longer and gives the same.
+
+    Args:
+        limit: Bytes that may be kept. 0 frees everything and keeps nothing.
+            Defaults to `None`, which leaves the limit; at first it is 1 GiB.
+
+    Returns:
+        The bytes that are kept now.
+
+    Example:
+
+    >>> keras_duspar.native.training_memory(2**30) <= 2**30
+    True
+    """
+    if limit is not None and (not isinstance(limit, int) or limit < 0):
+        raise checks.bad_value("limit", "a number of bytes, or `None`", limit)
+    return _library().duspar_train_memory(-1 if limit is None else limit)
+
+
+@functools.cache
+def _library():
+    return load()  # which looks for the file every time
+
+
 def describe(options, batch, steps, features, units):
     """The `duspar_training` of a pass over sequences of these sizes."""
-    training = interface.Training(
+    return interface.Training(
         kind=interface.KINDS[options.kind],
         threads=options.threads,
         batch=batch,
         steps=steps,
         features=features,
         units=units,
-        chunk=options.chunk or 0,
+        chunk=options.chunk,
     )
-    if options.chunk is None and 4 * reserve_size(training) > LARGE_RESERVE:
-        training.chunk = SHORT_CHUNK
-    return training
 
 
 def reserve_size(training):
     """Number of floats that a forward pass keeps for the backward pass."""
-    library, floats = load(), ctypes.c_int64()
+    library, floats = _library(), ctypes.c_int64()
     status = library.duspar_train_reserve(
         ctypes.byref(training), ctypes.byref(floats)
     )
@@ -104,7 +136,7 @@ def reserve_size(training):
 
 def forward(training, weights, x, states, y, new_states, reserve):
     """`duspar_train_forward`: everything is an address or a list of them."""
-    library = load()
+    library = _library()
     status = library.duspar_train_forward(
         ctypes.byref(training),
         _list(weights),
@@ -121,7 +153,7 @@ def backward(
     training, weights, x, reserve, dy, new_states, dx, states, gradients
 ):
     """`duspar_train_backward`: as `forward()`, with addresses of gradients."""
-    library = load()
+    library = _library()
     status = library.duspar_train_backward(
         ctypes.byref(training),
         _list(weights),

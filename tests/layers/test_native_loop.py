@@ -8,6 +8,7 @@ import pytest
 from keras import ops
 
 import keras_duspar
+from keras_duspar import native
 from keras_duspar.layers import native_loop
 from tests.helpers import LAYERS
 from tests.helpers import assert_close
@@ -118,6 +119,21 @@ def test_gradients_of_spar(shape):
 def test_gradients_with_recomputation_backwards(monkeypatch):
     monkeypatch.setenv("KERAS_DUSPAR_TRAINING_CHUNK", "3")
     assert_same_gradients("duspar", (2, 8, 5, 6), go_backwards=True)
+
+
+def test_memory_is_bounded_and_changes_nothing():
+    try:
+        kept, _ = fit("native")
+        held = native.training_memory()
+        assert held > 0
+        assert native.training_memory(0) == 0
+        again, _ = fit("native")
+        assert again == kept
+        assert native.training_memory() == 0
+    finally:
+        native.training_memory(2**30)
+    with pytest.raises(ValueError, match="`limit` must be"):
+        native.training_memory(-1)
 
 
 @BOTH

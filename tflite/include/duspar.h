@@ -56,7 +56,7 @@ extern "C" {
 #define DUSPAR_VERSION "0.1.0"
 
 /* Version of this interface. It grows when a structure or function changes. */
-#define DUSPAR_INTERFACE 3
+#define DUSPAR_INTERFACE 4
 
 typedef enum duspar_status {
   DUSPAR_OK = 0,
@@ -289,12 +289,20 @@ DUSPAR_API const char* duspar_train_kernel(size_t index);
 /* Sets `*floats` to the size of the reserve: what a forward pass keeps for the
  * backward pass.
  *
- * With `chunk` 0 it is about 3 (N + M) floats for each step of each sequence,
- * 3 M for SpaR. Otherwise only the states before every `chunk` steps are kept,
- * and the backward pass computes the steps between them again, which takes a
- * third more time. */
+ * These are the states before every `chunk` steps; the backward pass computes
+ * the steps between them again, which takes a third more time. With `chunk` 0
+ * the library chooses the steps and keeps, in memory of its own, what it would
+ * have to compute again: 2 (N + M) floats for each step of each sequence, 2 M
+ * for SpaR. See `duspar_train_memory`. */
 DUSPAR_API duspar_status duspar_train_reserve(const duspar_training* training,
                                               int64_t* floats);
+
+/* Bounds the memory that the library keeps between forward and backward passes
+ * and for the next ones, of all threads together, and frees what is above it.
+ * With 0 nothing is kept; a negative number leaves the bound, at first 1 GiB.
+ * Where the bound is reached, the oldest is lost first: its backward pass
+ * takes longer and gives the same. Returns how many bytes are kept now. */
+DUSPAR_API int64_t duspar_train_memory(int64_t limit);
 
 /* Runs a layer forward over `steps` steps of `batch` sequences.
  *

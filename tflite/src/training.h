@@ -18,8 +18,8 @@
 /* A sparsifying cell, ready to be multiplied. */
 typedef struct duspar_packed_cell {
   size_t inputs, outputs;
-  float* forward;  /* panels of gate and candidate side by side */
-  float* backward; /* panels of the transposed kernels */
+  float* panels; /* of gate and candidate side by side, for forward */
+  float* rows;   /* of gate and candidate after each other, for backward */
   float* gate_bias;
   float* offset; /* feedforward: added to f; feedback: added to g */
 } duspar_packed_cell;
@@ -27,11 +27,9 @@ typedef struct duspar_packed_cell {
 /* What all slices of a pass share. A forward pass leaves the gradients NULL.
  */
 typedef struct duspar_pass {
-  bool dual;       /* DuSpaR */
-  bool recomputes; /* keeps the states before every chunk alone */
+  bool dual; /* DuSpaR */
   size_t batch, steps, features, units;
-  size_t chunk; /* steps that are computed, or computed again, together */
-  size_t block; /* steps whose weight gradients are computed together */
+  size_t chunk; /* steps between states that are kept */
   size_t padded_features, padded_units;
   duspar_packed_cell cells[2];
   const float *x, *f0, *g0;
@@ -42,7 +40,7 @@ typedef struct duspar_pass {
 
 /* Gradients of the weights of one slice, padded. */
 typedef struct duspar_slice_gradients {
-  float* kernels[2]; /* (inputs, panels of gate and candidate) of each cell */
+  float* kernels[2]; /* (inputs, gate and candidate) of each cell */
   float* gate_bias[2];
   float* offset[2];
 } duspar_slice_gradients;
@@ -50,7 +48,8 @@ typedef struct duspar_slice_gradients {
 /* Some rows of the batch. */
 typedef struct duspar_slice {
   size_t first, rows;
-  float* reserve; /* what forward keeps for backward, or NULL */
+  float* reserve; /* states before each chunk, for backward; or NULL */
+  float* gates;   /* of all steps, or NULL: they are computed again */
   float* scratch;
   duspar_slice_gradients gradients;
 } duspar_slice;
@@ -62,7 +61,7 @@ typedef struct duspar_trainer {
   bool (*usable)(void);
   /* Floats of scratch memory of a slice. */
   size_t (*scratch)(const duspar_pass* pass, size_t rows, bool backward);
-  /* Copies the weights of a cell to where it points. */
+  /* Copies the kernels of a cell to where it points. */
   void (*pack)(const duspar_packed_cell* cell, const float* gate,
                const float* candidate, bool backward);
   void (*forward)(const duspar_pass* pass, const duspar_slice* slice);
@@ -75,11 +74,15 @@ extern const duspar_trainer* const duspar_trainer_avx2;
 extern const duspar_trainer* const duspar_trainer_neon;
 extern const duspar_trainer* const duspar_trainer_portable;
 
-/* Floats that one time step of a slice takes: f, gate, candidate of the
- * feedforward cell before the step, and g, gate, candidate of the other. */
-static inline size_t duspar_record_size(const duspar_pass* pass, size_t rows) {
-  return 3 * rows *
-         (pass->padded_units + (pass->dual ? pass->padded_features : 0));
+/* Floats of the states of a slice: f, then g. */
+static inline size_t duspar_states_size(const duspar_pass* pass, size_t rows) {
+  return rows * (pass->padded_units + (pass->dual ? pass->padded_features : 0));
+}
+
+/* Floats of what a step of a slice computes: gate and candidate of the
+ * feedforward cell, then of the other. */
+static inline size_t duspar_gates_size(const duspar_pass* pass, size_t rows) {
+  return 2 * duspar_states_size(pass, rows);
 }
 
 #endif /* DUSPAR_TRAINING_H_ */

@@ -2,8 +2,16 @@
 #include "training.h"
 
 #if defined(__aarch64__) && defined(__GNUC__)
+
+#include "compaction.h"
+
 #define LANES 4
 #define TILE_ROWS 8
+#define SPARSE_BELOW 70
+#define SUM(x) vaddvq_f32((float32x4_t)(x))
+#define COMPACT(x, first, place, value) \
+  compact_neon((float32x4_t)(x), first, place, value)
+#define IN_REGISTER(x) __asm__("" : "+w"(x))
 #include "training_slice.h"
 
 static bool usable(void) { return true; }

@@ -5,34 +5,31 @@
 #include "training_slice.h"
 
 static void forward_slice(const duspar_pass* pass, const duspar_slice* slice) {
-  const size_t rows = slice->rows;
+  const size_t rows = slice->rows, size = duspar_states_size(pass, rows);
   arena memory = {slice->scratch, 0};
   const scratch s = lay_out(pass, rows, false, &memory);
-  float* records = pass->recomputes ? s.records : slice->reserve;
-  float* end = records;
-  put_states(pass, slice, pass->f0, pass->g0, records,
-             kept_of(pass, rows, records, 1).state);
+  float *gates = s.gates, *end = s.states;
+  put_states(pass, slice, pass->f0, pass->g0, s.states);
   for (size_t start = 0; start < pass->steps; start += pass->chunk) {
     const size_t left = pass->steps - start;
     const size_t count = left < pass->chunk ? left : pass->chunk;
-    if (start > 0) move_states(pass, rows, end, records);
-    if (pass->recomputes && slice->reserve != NULL) {
-      keep_states(pass, slice, start / pass->chunk, records, false);
+    if (start > 0) memcpy(s.states, end, size * sizeof *end);
+    if (slice->reserve != NULL) {
+      memcpy(slice->reserve + start / pass->chunk * size, s.states,
+             size * sizeof *end);
     }
-    forward_chunk(pass, slice, &s.forward, start, count, records, pass->y);
-    end = records + count * duspar_record_size(pass, rows);
+    if (slice->gates != NULL) gates = slice->gates + start * 2 * size;
+    forward_chunk(pass, slice, &s.forward, start, count, s.states, gates,
+                  pass->y);
+    end = s.states + count * size;
   }
-  take_states(pass, slice, end, kept_of(pass, rows, end, 1).state, pass->f,
-              pass->g);
+  take_states(pass, slice, end, pass->f, pass->g);
 }
 
 /* Gradients of one step of a cell, as seen from the outside. */
 typedef struct cell_gradient {
   size_t width; /* padded outputs */
-  size_t room;  /* rows of a panel */
-  size_t row;   /* of the panels, for the slice's first row */
   float* sums;  /* (rows, gate and candidate) before their functions */
-  float* panels;
   float* state;
 } cell_gradient;
 
@@ -51,9 +48,6 @@ INLINE vector through_gates(const cell_gradient* to, const kept* at, size_t row,
   float* sums = to->sums + 2 * row * to->width + j;
   store(sums, d_gate);
   store(sums + to->width, d_candidate);
-  float* panel = to->panels + 2 * j * to->room + 2 * (to->row + row) * LANES;
-  store(panel, d_gate);
-  store(panel + LANES, d_candidate);
   store(to->state + place, d * keep);
   return d_gate;
 }
@@ -71,16 +65,14 @@ NOINLINE void backward_feedback(const cell_gradient* to, const kept* at,
 }
 
 /* y = f' + offset, f' = feedforward(e, f): from the gradients of y, of relu(y)
- * and of f' to that of f. Also computes relu(y) again. */
+ * and of f' to that of f. */
 NOINLINE void backward_feedforward(const duspar_pass* pass,
                                    const cell_gradient* to, const kept* at,
-                                   size_t rows, const float* after,
-                                   const float* dy, const float* d_positive,
-                                   float* y_panels,
+                                   size_t rows, const float* y, const float* dy,
+                                   const float* d_positive,
                                    const duspar_slice_gradients* sums) {
   const size_t units = pass->units;
   for (size_t j = 0; j < to->width; j += LANES) {
-    const vector offset = load(pass->cells[0].offset + j);
     vector gate_bias = load(sums->gate_bias[0] + j);
     vector offset_sum = load(sums->offset[0] + j);
     for (size_t r = 0; r < rows; ++r) {
@@ -90,9 +82,8 @@ NOINLINE void backward_feedforward(const duspar_pass* pass,
         d = load_part(dy + r * pass->steps * units + j, units - j);
       }
       if (pass->dual) {
-        const vector y = load(after + place) + offset;
-        d += where(IS_POSITIVE_OR_NAN(y), load(d_positive + place));
-        store(y_panels + j * to->room + (to->row + r) * LANES, rectified(y));
+        d += where(IS_POSITIVE_OR_NAN(load(y + place)),
+                   load(d_positive + place));
       }
       offset_sum += d;
       gate_bias += through_gates(to, at, r, j, d + load(to->state + place));
@@ -102,105 +93,116 @@ NOINLINE void backward_feedforward(const duspar_pass* pass,
   }
 }
 
-/* e = x - (g + offset): from the gradient of relu(e) to those of x and g. Also
- * computes relu(e) again. */
+/* relu(y) at one step, from the state after it. */
+NOINLINE void put_output(const duspar_pass* pass, size_t rows,
+                         const float* after, const operand* to) {
+  for (size_t j = 0; j < to->stride; j += LANES) {
+    const vector offset = load(pass->cells[0].offset + j);
+    for (size_t at = j; at < rows * to->stride; at += to->stride) {
+      store(to->rows + at, rectified(load(after + at) + offset));
+    }
+  }
+}
+
+/* e = x - (g + offset): from the gradient of relu(e) to those of x and g. */
 NOINLINE void backward_input(const duspar_pass* pass, size_t rows,
-                             const float* x, const float* g,
-                             const float* d_positive, size_t room, size_t row,
-                             float* e_panels, float* dx, float* dg,
-                             float* offset_sums) {
+                             const float* e, const float* d_positive, float* dx,
+                             float* dg, float* offset_sums) {
   const size_t np = pass->padded_features, n = pass->features;
   for (size_t i = 0; i < np; i += LANES) {
-    const vector offset = load(pass->cells[1].offset + i);
     vector sum = load(offset_sums + i);
     for (size_t r = 0; r < rows; ++r) {
-      const size_t place = r * np + i, given = r * pass->steps * n + i;
-      vector e = load_part(x + given, n - i);
-      if (pass->dual) e -= load(g + place) + offset;
-      store(e_panels + i * room + (row + r) * LANES, rectified(e));
-      if (d_positive == NULL) continue;
-      const vector d = where(IS_POSITIVE_OR_NAN(e), load(d_positive + place));
-      if (dx != NULL) store_part(dx + given, d, n - i);
-      if (pass->dual) {
-        store(dg + place, load(dg + place) - d);
-        sum -= d;
-      }
+      const size_t place = r * np + i;
+      const vector d =
+          where(IS_POSITIVE_OR_NAN(load(e + place)), load(d_positive + place));
+      if (dx != NULL) store_part(dx + r * pass->steps * n + i, d, n - i);
+      if (!pass->dual) continue;
+      store(dg + place, load(dg + place) - d);
+      sum -= d;
     }
     store(offset_sums + i, sum);
   }
 }
 
-/* Adds the weight gradients of the `inner` rows in the panels. */
-static void add_kernels(const duspar_pass* pass, const backward_scratch* b,
-                        size_t inner, size_t room,
-                        const duspar_slice_gradients* sums) {
-  const size_t np = pass->padded_features, mp = pass->padded_units;
-  accumulate_outer(np, mp / LANES, inner, room, b->e_panels, b->da_panels,
-                   sums->kernels[0]);
-  if (!pass->dual) return;
-  accumulate_outer(mp, np / LANES, inner, room, b->y_panels, b->db_panels,
-                   sums->kernels[1]);
+/* From the gradients `d_sums` of the sums of a cell's products to those of its
+ * kernels, which are added to, and of its operand, if `d_operand` is not NULL.
+ * Where the operand is zero, its gradient may be anything. */
+static void backward_products(const duspar_packed_cell* cell, size_t rows,
+                              const operand* from, const nonzeros* columns,
+                              const float* d_sums, float* d_kernels,
+                              float* d_operand) {
+  const gradient_of to = {
+      .width = 2 * padded(cell->outputs),
+      .matrix = cell->rows,
+      .d_sums = d_sums,
+      .d_matrix = d_kernels,
+      .d_operand = d_operand,
+      .stride = from->stride,
+  };
+  list_columns(rows, from->stride, from->rows, columns);
+  listed_gradients(cell->inputs, columns, &to);
 }
 
 /* Goes back over `count` steps from `start` on, whose records are filled. */
 static void backward_chunk(const duspar_pass* pass, const duspar_slice* slice,
-                           const backward_scratch* b, size_t start,
-                           size_t count, float* records) {
+                           const scratch* s, size_t start, size_t count,
+                           float* gates) {
   const size_t rows = slice->rows, steps = pass->steps;
   const size_t n = pass->features, m = pass->units;
-  const size_t np = pass->padded_features, mp = pass->padded_units;
-  const size_t record = duspar_record_size(pass, rows);
-  const size_t room = pass->block * rows;
-  size_t filled = 0;
+  const size_t size = duspar_states_size(pass, rows);
+  const duspar_packed_cell* cells = pass->cells;
+  const operand *e = &s->forward.e, *y = &s->forward.y;
+  const backward_scratch* b = &s->backward;
+  const duspar_slice_gradients* sums = &slice->gradients;
+  float *df = b->d_states, *dg = df + rows * pass->padded_units;
   for (size_t t = count; t-- > 0;) {
-    const kept f = kept_of(pass, rows, records + t * record, 0);
-    const kept g = kept_of(pass, rows, records + t * record, 1);
+    float *states = s->states + t * size, *at = gates + t * 2 * size;
+    const kept f = kept_of(pass, rows, states, at, 0);
+    const kept g = kept_of(pass, rows, states, at, 1);
     const size_t first = slice->first * steps + start + t;
     if (pass->dual) {
-      const cell_gradient feedback = {np,    room,         filled,
-                                      b->db, b->db_panels, b->dg};
-      backward_feedback(&feedback, &g, rows, slice->gradients.gate_bias[1]);
-      product(rows, mp, b->db, 2 * np, np, n, pass->cells[1].backward, b->to_f);
+      const cell_gradient feedback = {pass->padded_features, b->db, dg};
+      backward_feedback(&feedback, &g, rows, sums->gate_bias[1]);
+      put_output(pass, rows, f.state + size, y);
+      backward_products(&cells[1], rows, y, &b->columns, b->db,
+                        sums->kernels[1], b->to_f);
     }
-    const cell_gradient feedforward = {mp,    room,         filled,
-                                       b->da, b->da_panels, b->df};
-    backward_feedforward(pass, &feedforward, &f, rows,
-                         records + (t + 1) * record,
+    const cell_gradient feedforward = {pass->padded_units, b->da, df};
+    backward_feedforward(pass, &feedforward, &f, rows, y->rows,
                          pass->dy == NULL ? NULL : pass->dy + first * m,
-                         b->to_f, b->y_panels, &slice->gradients);
+                         b->to_f, sums);
+    put_input(pass, rows, pass->x + first * n, g.state, e, false);
     const bool needed = pass->dual || pass->dx != NULL;
-    if (needed) {
-      product(rows, np, b->da, 2 * mp, mp, m, pass->cells[0].backward, b->to_e);
-    }
-    backward_input(pass, rows, pass->x + first * n, g.state,
-                   needed ? b->to_e : NULL, room, filled, b->e_panels,
-                   pass->dx == NULL ? NULL : pass->dx + first * n, b->dg,
-                   slice->gradients.offset[1]);
-    filled += rows;
-    if (filled == room || t == 0) {
-      add_kernels(pass, b, filled, room, &slice->gradients);
-      filled = 0;
-    }
+    backward_products(&cells[0], rows, e, &b->columns, b->da, sums->kernels[0],
+                      needed ? b->to_e : NULL);
+    if (!needed) continue;
+    backward_input(pass, rows, e->rows, b->to_e,
+                   pass->dx == NULL ? NULL : pass->dx + first * n, dg,
+                   sums->offset[1]);
   }
 }
 
 static void backward_slice(const duspar_pass* pass, const duspar_slice* slice) {
   const size_t rows = slice->rows, chunk = pass->chunk;
+  const size_t size = duspar_states_size(pass, rows);
   arena memory = {slice->scratch, 0};
   const scratch s = lay_out(pass, rows, true, &memory);
-  put_states(pass, slice, pass->df, pass->dg, s.backward.df, s.backward.dg);
+  put_states(pass, slice, pass->df, pass->dg, s.backward.d_states);
   for (size_t i = (pass->steps + chunk - 1) / chunk; i-- > 0;) {
     const size_t start = i * chunk, left = pass->steps - start;
     const size_t count = left < chunk ? left : chunk;
-    float* records = slice->reserve;
-    if (pass->recomputes) {
-      records = s.records;
-      keep_states(pass, slice, i, records, true);
-      forward_chunk(pass, slice, &s.forward, start, count, records, NULL);
+    float* gates = s.gates;
+    memcpy(s.states, slice->reserve + i * size, size * sizeof *gates);
+    if (slice->gates != NULL) {
+      gates = slice->gates + start * 2 * size;
+      replay_chunk(pass, rows, count, s.states, gates);
+    } else {
+      forward_chunk(pass, slice, &s.forward, start, count, s.states, gates,
+                    NULL);
     }
-    backward_chunk(pass, slice, &s.backward, start, count, records);
+    backward_chunk(pass, slice, &s, start, count, gates);
   }
-  take_states(pass, slice, s.backward.df, s.backward.dg, pass->df0, pass->dg0);
+  take_states(pass, slice, s.backward.d_states, pass->df0, pass->dg0);
 }
 
 #define TRAINER(name) \

@@ -7,6 +7,7 @@
 #define LANES 1
 #endif
 #define TILE_ROWS 4
+#define SPARSE_BELOW 70
 #include "training_slice.h"
 
 static bool usable(void) { return true; }

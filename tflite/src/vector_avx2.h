@@ -96,27 +96,9 @@ static inline void vf_to_bytes(vf v, uint8_t* to) {
 static inline vi vi_zero(void) { return _mm256_setzero_si256(); }
 static inline vf vi_to_vf(vi v) { return _mm256_cvtepi32_ps(v); }
 
-/* Four lanes of `v` to the front, and their numbers. */
-static inline size_t compact_half(__m128 v, unsigned mask, uint32_t first,
-                                  uint32_t* index, float* value) {
-  const __m128i order =
-      _mm_load_si128((const void*)duspar_compaction[mask].bytes);
-  const __m128i lanes = _mm_set_epi32(3, 2, 1, 0);
-  const __m128i all = _mm_add_epi32(_mm_set1_epi32((int)first), lanes);
-  const __m128i kept = _mm_shuffle_epi8(_mm_castps_si128(v), order);
-  _mm_storeu_si128((void*)value, kept);
-  _mm_storeu_si128((void*)index, _mm_shuffle_epi8(all, order));
-  return duspar_compaction[mask].count;
-}
-
 static inline size_t compact(vf v, uint32_t first, uint32_t* index,
                              float* value) {
-  const vf above = _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NLE_UQ);
-  const unsigned mask = (unsigned)_mm256_movemask_ps(above);
-  const size_t count =
-      compact_half(_mm256_castps256_ps128(v), mask & 15, first, index, value);
-  return count + compact_half(_mm256_extractf128_ps(v, 1), mask >> 4, first + 4,
-                              index + count, value + count);
+  return compact_avx2(v, first, index, value);
 }
 
 /* Without VNNI, products of bytes are summed in 16 bits, which have no room

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "compaction.h"
+
 enum { LANES = 16 };
 #define MAX_TILE 4
 
@@ -88,17 +90,9 @@ static inline void vf_to_bytes(vf v, uint8_t* to) {
 static inline vi vi_zero(void) { return _mm512_setzero_si512(); }
 static inline vf vi_to_vf(vi v) { return _mm512_cvtepi32_ps(v); }
 
-/* In registers, then stored whole: compressing to memory is slow. */
 static inline size_t compact(vf v, uint32_t first, uint32_t* index,
                              float* value) {
-  const vi lanes =
-      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  const vi all = _mm512_add_epi32(_mm512_set1_epi32((int)first), lanes);
-  const __mmask16 mask =
-      _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ);
-  _mm512_storeu_ps(value, _mm512_maskz_compress_ps(mask, v));
-  _mm512_storeu_si512(index, _mm512_maskz_compress_epi32(mask, all));
-  return (size_t)_mm_popcnt_u32(mask);
+  return compact_avx512(v, first, index, value);
 }
 
 #if defined(__AVX512VNNI__)

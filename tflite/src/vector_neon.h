@@ -99,16 +99,7 @@ static inline vf vi_to_vf(vi v) { return vcvtq_f32_s32(v); }
 
 static inline size_t compact(vf v, uint32_t first, uint32_t* index,
                              float* value) {
-  static const uint32_t bits[] = {1, 2, 4, 8}, lanes[] = {0, 1, 2, 3};
-  const uint32x4_t below = vcleq_f32(v, vdupq_n_f32(0.0f));
-  const uint32_t mask = vaddvq_u32(vbicq_u32(vld1q_u32(bits), below));
-  const uint8x16_t order = vld1q_u8(duspar_compaction[mask].bytes);
-  const uint32x4_t all = vaddq_u32(vdupq_n_u32(first), vld1q_u32(lanes));
-  const uint8x16_t kept = vqtbl1q_u8(vreinterpretq_u8_f32(v), order);
-  const uint8x16_t numbers = vqtbl1q_u8(vreinterpretq_u8_u32(all), order);
-  vst1q_f32(value, vreinterpretq_f32_u8(kept));
-  vst1q_u32(index, vreinterpretq_u32_u8(numbers));
-  return duspar_compaction[mask].count;
+  return compact_neon(v, first, index, value);
 }
 
 #if defined(__ARM_FEATURE_DOTPROD)

@@ -8,30 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "duspar.h"
-
-static int failures;
-
-#define CHECK(condition, ...)                                \
-  do {                                                       \
-    if (!(condition) && ++failures < 20) {                   \
-      printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-      printf(__VA_ARGS__);                                   \
-      printf("\n");                                          \
-    }                                                        \
-  } while (0)
-
-/* Numbers that are the same on every machine. */
-static uint32_t seed = 1;
-
-static uint32_t bits32(void) {
-  seed = seed * 1664525u + 1013904223u;
-  return seed >> 8 ^ seed << 24;
-}
-
-static double uniform(void) {
-  return (double)(bits32() & 0xffffff) / (1 << 23) - 1;
-}
 
 /* A cell, and its weights in double precision. */
 typedef struct cell {

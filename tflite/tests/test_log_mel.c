@@ -5,28 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "host.h"
 #include "kernels.h"
 
 enum { MAX_BANDS = 130 };
-
-static int failures;
-
-#define CHECK(condition, ...)                                \
-  do {                                                       \
-    if (!(condition) && ++failures < 20) {                   \
-      printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-      printf(__VA_ARGS__);                                   \
-      printf("\n");                                          \
-    }                                                        \
-  } while (0)
-
-static uint32_t seed = 1;
-
-static double uniform(void) { /* -1 to 1 */
-  seed = seed * 1664525u + 1013904223u;
-  return (double)(seed >> 8) / (1 << 23) - 1;
-}
 
 typedef struct model {
   duspar_log_mel_parameters p;

@@ -7,27 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "host.h"
-
-static int failures;
-
-#define CHECK(condition, ...)                                \
-  do {                                                       \
-    if (!(condition)) {                                      \
-      ++failures;                                            \
-      printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-      printf(__VA_ARGS__);                                   \
-      printf("\n");                                          \
-    }                                                        \
-  } while (0)
-
-/* Numbers that are the same on every machine. */
-static uint32_t seed;
-
-static double uniform(void) {
-  seed = seed * 1664525u + 1013904223u;
-  return (double)(seed >> 8) / (1 << 24) * 2 - 1;
-}
 
 /* One weight matrix, as stored and as it is meant. */
 static void fill_kernel(tfl_tensor* tensor, duspar_weight_type type,

@@ -4,29 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "host.h"
 #include "layer.h"
 #include "memory.h"
 
 enum { BATCH = 7, STEPS = 20, FEATURES = 90, UNITS = 110 };
 
-static int failures;
-
-#define CHECK(condition, ...)                                \
-  do {                                                       \
-    if (!(condition) && ++failures < 20) {                   \
-      printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-      printf(__VA_ARGS__);                                   \
-      printf("\n");                                          \
-    }                                                        \
-  } while (0)
-
-static uint32_t seed = 1;
-
 static void fill(tfl_tensor* tensor) {
   for (size_t i = 0; i < tensor->bytes / sizeof(float); ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    ((float*)tensor->data)[i] = ((float)(seed >> 8) / (1 << 23) - 1) / 3;
+    ((float*)tensor->data)[i] = (float)uniform() / 3;
   }
 }
 

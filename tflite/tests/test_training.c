@@ -7,34 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "duspar.h"
 
-static int failures;
-
-#define CHECK(condition, ...)                                \
-  do {                                                       \
-    if (!(condition)) {                                      \
-      ++failures;                                            \
-      printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-      printf(__VA_ARGS__);                                   \
-      printf("\n");                                          \
-    }                                                        \
-  } while (0)
-
 enum { MAX_ARRAYS = 11 }; /* x, f0, g0 and eight weights */
-
-/* Numbers that are the same on every machine. */
-static uint32_t seed = 1;
-
-static float uniform(void) {
-  seed = seed * 1664525u + 1013904223u;
-  return (float)(seed >> 8) / (1 << 23) - 1;
-}
 
 static float* floats(size_t count, float scale) {
   float* numbers = malloc((count + 1) * sizeof *numbers);
   if (numbers == NULL) abort();
-  for (size_t i = 0; i < count; ++i) numbers[i] = scale * uniform();
+  for (size_t i = 0; i < count; ++i) numbers[i] = scale * (float)uniform();
   return numbers;
 }
 
@@ -234,6 +215,9 @@ static void test_passes(const char* kernel) {
       const int* sizes = shapes[s];
       problem p = make_problem(kind, sizes[0], sizes[1], sizes[2], sizes[3]);
       p.training.kernel = kernel;
+      for (size_t i = 0; s % 2 == 1 && i < p.sizes[0]; ++i) {
+        p.values[0][i] = fabsf(p.values[0][i]); /* SpaR then has no zeros */
+      }
       float* gradients[MAX_ARRAYS];
       for (int a = 0; a < p.arrays; ++a) gradients[a] = floats(p.sizes[a], 1);
       const double total = run(&p, gradients);
@@ -274,6 +258,56 @@ static void test_gates(const char* kernel) {
             kernel, a, (double)y);
     }
   }
+}
+
+/* What is kept between the passes changes no result: not with too little
+ * memory, not if it is lost, not for a second backward pass. */
+static void test_memory(void) {
+  enum { LAYERS = 3 };
+  problem p = make_problem(DUSPAR_KIND_DUSPAR, 20, 50, 30, 40);
+  const float* const* weights = (const float* const*)(p.values + 3);
+  float *expected[MAX_ARRAYS], *found[MAX_ARRAYS], *reserves[LAYERS];
+  int64_t size = 0;
+  CHECK(duspar_train_reserve(&p.training, &size) == DUSPAR_OK, "%s",
+        duspar_last_error());
+  for (int a = 0; a < p.arrays; ++a) {
+    expected[a] = floats(p.sizes[a], 1);
+    found[a] = floats(p.sizes[a], 1);
+  }
+  for (int i = 0; i < LAYERS; ++i) reserves[i] = floats((size_t)size, 1);
+  /* All states and gates, two thirds of them for the gates. */
+  const int64_t gates = 20 * 50 * (30 + 40) * 2 * (int64_t)sizeof(float);
+  const int64_t limits[] = {1 << 30, 3 * gates, gates / 2, 0};
+  for (int l = 0; l < 4; ++l) {
+    duspar_train_memory(limits[l]);
+    for (int i = 0; i < LAYERS; ++i) { /* as in a stack of layers */
+      CHECK(duspar_train_forward(&p.training, weights, p.values[0], NULL, NULL,
+                                 NULL, NULL, NULL, reserves[i]) == DUSPAR_OK,
+            "%s", duspar_last_error());
+      CHECK(duspar_train_memory(-1) <= limits[l], "limit %d", l);
+    }
+    CHECK(l > 0 || duspar_train_memory(-1) > LAYERS * gates, "nothing kept");
+    for (int i = LAYERS; i-- >= 0;) { /* the last one twice */
+      float** to = l == 0 && i == LAYERS - 1 ? expected : found;
+      CHECK(
+          duspar_train_backward(&p.training, weights, p.values[0],
+                                reserves[i < 0 ? 0 : i], p.worth[0], NULL, NULL,
+                                to[0], to[1], to[2], to + 3) == DUSPAR_OK,
+          "%s", duspar_last_error());
+      for (int a = 0; a < p.arrays && to == found; ++a) {
+        CHECK(memcmp(found[a], expected[a], p.sizes[a] * sizeof *found[a]) == 0,
+              "limit %d, layer %d, array %d", l, i, a);
+      }
+    }
+  }
+  CHECK(duspar_train_memory(0) == 0, "not freed");
+  duspar_train_memory(1 << 30);
+  for (int a = 0; a < p.arrays; ++a) {
+    free(expected[a]);
+    free(found[a]);
+  }
+  for (int i = 0; i < LAYERS; ++i) free(reserves[i]);
+  free_problem(&p);
 }
 
 static void test_errors(void) {
@@ -339,7 +373,9 @@ int main(void) {
     test_passes(kernel);
     test_gates(kernel);
   }
+  test_memory();
   test_errors();
+  duspar_train_memory(0);
   printf("%d failures\n", failures);
   return failures > 0;
 }
