@@ -105,7 +105,7 @@ lint: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch] \
-	  tflite/android/duspar/src/main/cpp/*.c tests/kits/android/*.c
+	  tflite/android/duspar/src/main/cpp/*.c tests/kits/*/*.[ch]
 
 docs: setup
 	KERAS_BACKEND=jax $(PY) -m pdoc --docformat google \
