@@ -4,7 +4,8 @@ Pod::Spec.new do |s|
   s.name = 'DuSpaR'
   s.version = '0.1.0'
   s.summary = 'Runs DuSpaR models in TensorFlow Lite: delegate and streaming runner.'
-  # To be set to the repository's address when it is published.
+  # CocoaPods demands an address, and there is none yet: it takes the place of
+  # this one when the repository is published (see CONTRIBUTING.md).
   s.homepage = 'https://example.invalid/keras_duspar'
   s.license = { :type => 'Apache-2.0', :file => 'LICENSE' }
   s.author = 'The keras_duspar authors'

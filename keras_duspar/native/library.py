@@ -62,7 +62,14 @@ def library_path():
 
 @functools.cache
 def _load(path):
-    library = ctypes.CDLL(path)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as e:
+        raise ImportError(
+            f"The native library must be one for this machine. Received: "
+            f"{path}, which cannot be loaded ({e}). Build it again with `make "
+            "native`."
+        ) from e
     found = library.duspar_interface()
     if found != interface.INTERFACE:
         raise ImportError(

@@ -263,7 +263,8 @@ def _convert(function, specs, model, signature):
         try:
             return converter.convert(), renamed
         except Exception as e:
-            if "failed to fuse" in str(e):  # options with texts are too new
+            # Older converters take numbers as an operator's options, no texts.
+            if "failed to fuse" in str(e):
                 raise ValueError(
                     '`ops="sparse"` needs TensorFlow 2.18 or newer to convert. '
                     f"Received: TensorFlow {tf.__version__}. Files that a "

@@ -122,6 +122,7 @@ class Runner:
                     f"operators. Received: {self.path!r} with {sparse}. "
                     'Convert with `ops="builtin"` to run without.'
                 )
+            native.load()  # says what is wrong with it, if anything is
             self._handle = native.new_handle()
             delegates.append(
                 load_delegate(delegate_path(), {"handle": self._handle})

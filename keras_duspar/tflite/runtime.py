@@ -1,5 +1,6 @@
 """The TFLite runtime that is installed, and the delegate."""
 
+import functools
 import importlib
 
 from keras_duspar import native
@@ -9,7 +10,7 @@ def find_runtime():
     """The classes of LiteRT or, without it, of TensorFlow.
 
     Returns:
-        The interpreter class and the function that loads a delegate.
+        What makes an interpreter, and the function that loads a delegate.
     """
     try:
         litert = importlib.import_module("ai_edge_litert.interpreter")
@@ -23,7 +24,16 @@ def find_runtime():
     except ImportError:
         pass
     else:
-        return lite.Interpreter, lite.experimental.load_delegate
+        # XNNPACK, the default delegate, gives outputs of size 0 the size 1 in
+        # some versions, such as 2.18.1: streams would be wrong without a word.
+        resolver = lite.experimental.OpResolverType
+        interpreter = functools.partial(
+            lite.Interpreter,
+            experimental_op_resolver_type=(
+                resolver.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            ),
+        )
+        return interpreter, lite.experimental.load_delegate
     raise ImportError(
         "This needs a TFLite runtime, the package `ai-edge-litert`. Install it "
         "with `pip install keras-duspar[tflite]`."

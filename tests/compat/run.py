@@ -5,10 +5,11 @@
 Files are converted here. Each set of versions gets an environment of its own,
 in which these and the kept files are run, and where there is TensorFlow, a
 model is trained and converted, too. A set whose Python is not found is left
-out, and the end says so.
+out, and the end says so. The table that is printed last is the README's.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -67,7 +68,18 @@ SETS = {
     ),
     # Without LiteRT the interpreter is TensorFlow's.
     "tensorflow-2.16": Set("3.11", ("keras==3.13.*", "tensorflow==2.16.2")),
+    # The oldest that converts to sparse operators.
+    "tensorflow-2.18": Set("3.11", ("keras==3.13.*", "tensorflow==2.18.1")),
 }
+# What the installed versions of a set are asked for, in the table's order.
+COLUMNS = ("keras", "tensorflow", "ai-edge-litert", "jax")
+VERSIONS = f"""
+import importlib.metadata, json, platform
+found = {{p.metadata["Name"]: p.version
+         for p in importlib.metadata.distributions()}}
+print(json.dumps([platform.python_version()]
+                 + [found.get(name, "-") for name in {COLUMNS}]))
+"""
 BUILDERS = {
     "spotter": models.keyword_spotter,
     "recognizer": models.intent_recognizer,
@@ -127,11 +139,12 @@ def make_environment(name, chosen, folder):
 
 
 def check(name, chosen, folder):
-    """Runs a set; returns "ok", "failed" or why it was left out."""
+    """Runs a set; returns its versions and "ok", or why it is not."""
     print(f"== {name}", flush=True)
     python = make_environment(name, chosen, folder)
     if python is None:
-        return f"left out: there is no Python {chosen.python}"
+        return [chosen.python], f"left out: no Python {chosen.python}"
+    versions = json.loads(subprocess.check_output([python, "-c", VERSIONS]))
     environment = {
         **os.environ,
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'recipes'}",
@@ -143,11 +156,12 @@ def check(name, chosen, folder):
         [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/kept"],
         *([python, HERE / program] for program in chosen.programs),
     ]
-    codes = [
-        subprocess.run(command, cwd=ROOT, env=environment).returncode
+    failed = [
+        command[1].name if command[1] != "-m" else "tests/kept"
         for command in commands
+        if subprocess.run(command, cwd=ROOT, env=environment).returncode
     ]
-    return "failed" if any(codes) else "ok"
+    return versions, f"FAILED: {', '.join(failed)}" if failed else "ok"
 
 
 def main():
@@ -166,11 +180,12 @@ def main():
     results = {
         name: check(name, SETS[name], folder) for name in args.names or SETS
     }
-    print()
-    for name, result in results.items():
-        versions = " ".join(SETS[name].requirements)
-        print(f"{name}: {result} (Python {SETS[name].python}, {versions})")
-    sys.exit("failed" in results.values())
+    print(f"\n| set | Python | {' | '.join(COLUMNS)} | result |")
+    print("|---" * (len(COLUMNS) + 3) + "|")
+    for name, (versions, result) in results.items():
+        versions += [""] * (len(COLUMNS) + 1 - len(versions))
+        print(f"| {' | '.join([name, *versions, result])} |")
+    sys.exit(any("FAILED" in result for _, result in results.values()))
 
 
 if __name__ == "__main__":

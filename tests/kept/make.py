@@ -17,21 +17,25 @@ import numpy as np
 
 import keras_duspar
 from keras_duspar import models
+from keras_duspar import quantization
 from keras_duspar import tflite
 
 HERE = pathlib.Path(__file__).parent
 LABELS = ("yes", "no", "other")
-# Small, and between them both layers and all ways to store weights.
+# Small, and between them both layers.
 MODELS = {
-    "spotter": ("float32", lambda: models.keyword_spotter("duspar", 8, 3)),
-    "recognizer": (
-        "bfloat16",
-        lambda: models.intent_recognizer("duspar", 8, 3),
-    ),
-    "enhancer": (
-        "int8",
-        lambda: models.speech_enhancer("spar", 8, num_layers=2),
-    ),
+    "spotter": lambda: models.keyword_spotter("duspar", 8, 3),
+    "recognizer": lambda: models.intent_recognizer("duspar", 8, 3),
+    "enhancer": lambda: models.speech_enhancer("spar", 8, num_layers=2),
+    "quantized": lambda: models.speech_enhancer("duspar", 8, num_layers=1),
+}
+# What each file is made of: all ways to store weights and operands.
+FILES = {
+    "spotter": ("spotter", {"labels": LABELS}),
+    "recognizer": ("recognizer", {"weights": "bfloat16"}),
+    "enhancer": ("enhancer", {"weights": "int8"}),
+    "quantized": ("quantized", {"streaming": False}),
+    "builtin": ("enhancer", {"ops": "builtin", "count": True}),
 }
 
 
@@ -51,10 +55,13 @@ def set_weights(model):
 
 def make_keras(folder, audio):
     """Saves the models; returns what they give."""
-    expected = {}
-    for name, (_, build) in MODELS.items():
+    expected = {"audio": audio}
+    for name, build in MODELS.items():
         model = build()
         set_weights(model)
+        if name == "quantized":
+            model = keras_duspar.quantize(model, "int8")
+            quantization.calibrate(model, audio[None])
         model.save(folder / f"{name}.keras")
         expected[f"{name}.keras"] = model.predict(audio[None], verbose=0)[0]
     return expected
@@ -64,13 +71,10 @@ def make_tflite(folder, audio):
     """Converts the saved models; returns what the files give."""
     with np.load(folder / "expected.npz") as content:
         expected = dict(content)
-    for name, (weights, _) in MODELS.items():
-        model = keras.saving.load_model(folder / f"{name}.keras")
+    for name, (model, options) in FILES.items():
+        model = keras.saving.load_model(folder / f"{model}.keras")
         path = folder / f"{name}.tflite"
-        labels = LABELS if name == "spotter" else None
-        tflite.convert(
-            model, path, streaming=True, weights=weights, labels=labels
-        )
+        tflite.convert(model, path, **{"streaming": True, **options})
         runner = tflite.load(path)
         expected[f"{name}.tflite"] = runner(audio)
         expected[f"{name}.occupancy"] = runner.profile().occupancy

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import keras_duspar
+from keras_duspar.tflite.runtime import find_runtime
 from tests.kept.make import HERE
 from tests.kept.make import LABELS
-from tests.kept.make import make_audio
 
 VERSIONS = sorted(path.parent for path in HERE.glob("*/expected.npz"))
 
@@ -30,23 +30,27 @@ def test_every_version_has_its_files():
     assert VERSIONS
     for folder in VERSIONS:
         names = {path.name for path in folder.glob("*.*")}
-        for model in ("spotter", "recognizer", "enhancer"):
+        for model in ("spotter", "recognizer", "enhancer", "quantized"):
             assert {f"{model}.keras", f"{model}.tflite"} <= names
+        assert "builtin.tflite" in names
 
 
 @pytest.mark.parametrize("path", files("keras"))
 def test_keras(path):
     model = keras.saving.load_model(path)
-    y = model.predict(make_audio()[np.newaxis], verbose=0)[0]
+    y = model.predict(expected(path, "audio")[np.newaxis], verbose=0)[0]
     np.testing.assert_allclose(y, expected(path, path.name), atol=2e-5)
 
 
 @pytest.mark.any_backend
 @pytest.mark.parametrize("path", files("tflite"))
 def test_tflite(path):
-    pytest.importorskip("ai_edge_litert")
+    try:
+        find_runtime()
+    except ImportError as e:
+        pytest.skip(str(e))
     runner = keras_duspar.tflite.load(path)
-    y = runner(make_audio())
+    y = runner(expected(path, "audio"))
     np.testing.assert_allclose(y, expected(path, path.name), atol=2e-5)
     occupancy = expected(path, f"{path.stem}.occupancy")
     assert runner.profile().occupancy == pytest.approx(occupancy, rel=1e-3)

@@ -24,15 +24,19 @@ class TFLiteC:
     library: pathlib.Path
 
 
-@pytest.fixture(scope="session")
-def tflite_c():
+def fetch_tflite_c(machine):
     """TFLite 2.9 as a library for C: Python's packages export none."""
-    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine())
-    if sys.platform != "linux" or machine is None:
+    name = {"x86_64": "amd64", "aarch64": "arm64"}.get(machine)
+    if sys.platform != "linux" or name is None:
         pytest.skip("TFLite's C library is fetched for Linux only")
     folder = npm_package("tfjs-tflite-node", "0.0.2") / "cc_deps"
-    library = folder / f"linux_{machine}" / "libtensorflowlite_c.so"
+    library = folder / f"linux_{name}" / "libtensorflowlite_c.so"
     return TFLiteC(folder / "include", library)
+
+
+@pytest.fixture(scope="session")
+def tflite_c():
+    return fetch_tflite_c(platform.machine())
 
 
 @dataclass

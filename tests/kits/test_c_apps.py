@@ -1,6 +1,7 @@
 """Apps in C: the installed library, found by pkg-config and by CMake."""
 
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -12,6 +13,7 @@ import keras_duspar
 from keras_duspar import native
 from tests import reference
 from tests.conftest import ROOT
+from tests.kits.conftest import fetch_tflite_c
 from tests.kits.tools import program
 from tests.kits.tools import run
 from tests.native.test_c import find
@@ -101,6 +103,16 @@ def test_header_in_cpp(tmp_path):
     run(tmp_path / "app", LD_LIBRARY_PATH=folder)
 
 
+def check_delegate(output, whole):
+    """Scores and occupancy that the example prints are those of Keras."""
+    found = [float(line) for line in re.findall(r"^-?\d.*$", output, re.M)]
+    np.testing.assert_allclose(found, whole.scores, atol=2e-5)
+    for layer, operands in whole.occupancy.items():
+        for operand, share in operands.items():
+            line = re.search(rf"^{layer} {operand} (.*)$", output, re.M)
+            assert float(line[1]) == pytest.approx(share, rel=2e-3)
+
+
 def test_with_the_runtime_in_c(prefix, tmp_path, tflite_c, whole_spotter):
     """The delegate in an app that uses TFLite's C interface."""
     app = tmp_path / "delegate"
@@ -118,9 +130,33 @@ def test_with_the_runtime_in_c(prefix, tmp_path, tflite_c, whole_spotter):
         given=whole_spotter.audio.tobytes(),
         LD_LIBRARY_PATH=f"{prefix / 'lib'}:{tflite_c.library.parent}",
     )
-    found = [float(line) for line in re.findall(r"^-?\d.*$", output, re.M)]
-    np.testing.assert_allclose(found, whole_spotter.scores, atol=2e-5)
-    for layer, operands in whole_spotter.occupancy.items():
-        for operand, share in operands.items():
-            line = re.search(rf"^{layer} {operand} (.*)$", output, re.M)
-            assert float(line[1]) == pytest.approx(share, rel=2e-3)
+    check_delegate(output, whole_spotter)
+
+
+def test_with_the_runtime_on_arm(tmp_path, whole_spotter):
+    """The same app, emulated: the kernels that phones have."""
+    compiler = program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")
+    emulator = program("qemu-aarch64", "qemu-user")
+    system = pathlib.Path("/usr/aarch64-linux-gnu")
+    if not (system / "lib" / "libstdc++.so.6").exists():
+        pytest.skip("libstdc++6-arm64-cross (Debian's name) is needed")
+    tflite_c = fetch_tflite_c("aarch64")
+    run(
+        *(find("cmake"), "-S", ROOT / "tflite", "-B", tmp_path),
+        *("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64"),
+        f"-DCMAKE_C_COMPILER={compiler}",
+    )
+    run(find("cmake"), "--build", tmp_path)
+    app = tmp_path / "app"
+    run(
+        *(compiler, EXAMPLES / "delegate.c", "-o", app),
+        *("-I", ROOT / "tflite" / "include", "-I", tflite_c.include),
+        *("-L", tmp_path, "-lduspar", tflite_c.library),
+    )
+    places = f"{tmp_path}:{tflite_c.library.parent}"
+    output = run(
+        *(emulator, "-L", system, "-E", f"LD_LIBRARY_PATH={places}"),
+        *(app, whole_spotter.path),
+        given=whole_spotter.audio.tobytes(),
+    )
+    check_delegate(output, whole_spotter)

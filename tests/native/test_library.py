@@ -40,6 +40,14 @@ def test_absent_library_says_how_to_build_it(monkeypatch, tmp_path):
         native.load()
 
 
+def test_library_that_cannot_be_loaded(monkeypatch, tmp_path):
+    place = tmp_path / "other.so"
+    place.write_text("for another machine")
+    monkeypatch.setenv("KERAS_DUSPAR_LIBRARY", str(place))
+    with pytest.raises(ImportError, match="other.so.*cannot be loaded"):
+        native.load()
+
+
 def test_newest_of_several_is_taken(monkeypatch, tmp_path):
     monkeypatch.delenv("KERAS_DUSPAR_LIBRARY", raising=False)
     places = [tmp_path / "a.so", tmp_path / "b.so"]
