@@ -148,6 +148,33 @@ def test_killed_and_resumed_like_a_single_process(alone, tmp_path):
     assert (out / "result.json").exists()
 
 
+@pytest.mark.any_backend
+def test_only_the_leader_writes(tmp_path):
+    import io
+
+    import rich.console
+
+    import kws
+    from training import config as configs
+    from training import distributed
+    from training import engine
+    from training.run_folder import RunFolder
+
+    class Helper(distributed.Alone):
+        leads = False
+
+    settings = {"sizes": [70, 35, 35], "batch_size": 35, "epochs": 1}
+    settings |= {"units": 4, "num_layers": 1, "checkpoint_steps": 1}
+    settings["cache"] = str(tmp_path / "cache")
+    task = kws.KeywordSpotting(
+        configs.make(kws.Config, settings), progress=False
+    )
+    folder = RunFolder(tmp_path / "out")
+    console = rich.console.Console(file=io.StringIO())
+    assert engine.run(task, folder, console, Helper()) is None
+    assert not list(folder.path.iterdir())
+
+
 class TestBadInput:
     @pytest.fixture
     def error(self, monkeypatch):
