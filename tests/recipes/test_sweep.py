@@ -153,6 +153,67 @@ def test_progress_and_time_left(tmp_path):
     ]
 
 
+def test_every_column_of_the_table(tmp_path, kws):
+    """Read back from both files: what was trained, counted and measured."""
+    import csv
+    import json
+
+    import pyarrow.parquet
+
+    import kws as recipe
+    from sweeping import grid
+    from sweeping import results
+    from training.run_folder import RunFolder
+
+    (trial, *_) = grid.trials(recipe.Config, write_grid(tmp_path))
+    result = json.loads((kws / "result.json").read_text())
+    result["validation"] = {"accuracy": 0.9, "loss": 0.4}
+    (kws / "result.json").write_text(json.dumps(result))
+    speed = {"ms_per_frame": 0.02, "ms_per_frame_p99": 0.03}
+    speed |= {"real_time_factor": 0.001, "file_bytes": 12345}
+    (kws / "speed.json").write_text(json.dumps(speed))
+    row = results.row(trial, kws)
+    failed = results.row(trial, kws, "It broke")
+    results.write(RunFolder(tmp_path), [row, failed])
+
+    profile = json.loads((kws / "profile.json").read_text())
+    expected = {
+        **trial.config.to_dict(),
+        **speed,
+        "options": "{}",
+        "sizes": "[70, 35, 35]",
+        "trial": "duspar-8-seed0",
+        "status": "finished",
+        "run": f"{tmp_path.name}/kws",
+        "data_name": result["data"],
+        "test/accuracy": 0.9253,
+        "test/count": 870,
+        "validation/accuracy": 0.9,
+        "validation/loss": 0.4,
+        "version/keras": "3.15.0",
+        "version/python": "3.11.2",
+        "version/git_revision": "4e4a2e9",
+        "seconds": 512.3,
+    }
+    for name in ("parameters", "dense_macs", "effective_macs", "occupancy"):
+        expected[name] = result[name]
+    expected["best_epoch"] = result["best_epoch"]
+    for layer in profile["layers"]:
+        for operand, share in layer["occupancies"].items():
+            expected[f"occupancy/{layer['name']}/{operand}"] = share
+    operands = [name for name in expected if "occupancy/recurrent" in name]
+    assert len(operands) == 4  # two layers, e+ and y+
+    assert row == expected
+
+    typed = pyarrow.parquet.read_table(tmp_path / "results.parquet").to_pylist()
+    with open(tmp_path / "results.csv", newline="") as file:
+        texts = list(csv.DictReader(file))
+    assert {k: v for k, v in typed[0].items() if k != "error"} == expected
+    assert typed[1]["status"] == "failed" and typed[1]["error"] == "It broke"
+    for row, text in zip(typed, texts, strict=True):
+        assert {k: "" if v is None else str(v) for k, v in row.items()} == text
+
+
 def test_a_failed_trial_is_a_row(tmp_path):
     """A run that cannot go on is told, and the others are not stopped."""
     import kws
