@@ -117,7 +117,6 @@ def test_killed_trial_and_killed_driver_give_the_same_table(command, tmp_path):
         finally:
             driver.kill()
             driver.wait()
-        assert "going on after step" in (victim / "log.txt").read_text()
         assert f"{victim.name} died (1)" in log.read_text()
         assert "goes on from its checkpoint" in log.read_text()
         (before,) = table(out)
@@ -127,6 +126,7 @@ def test_killed_trial_and_killed_driver_give_the_same_table(command, tmp_path):
         assert start().wait() == 0, log.read_text()
 
     assert "2 of 2 trials" in log.read_text()
+    assert "going on after step" in (victim / "log.txt").read_text()
     assert model.stat().st_mtime == stamp  # what was done is not done again
     assert stamps(tmp_path / "cache") == prepared != {}
     found = table(out)
