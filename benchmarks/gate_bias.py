@@ -11,64 +11,37 @@ import argparse
 import itertools
 import json
 import pathlib
+import sys
 
 import keras
 import numpy as np
-import soundfile
 
 import keras_duspar
 
-SAMPLES = 16000
+sys.path.insert(
+    0, str(pathlib.Path(__file__).resolve().parent.parent / "recipes")
+)
 
-
-def batches_of(items, size):
-    """Consecutive slices of a list."""
-    return (items[i : i + size] for i in range(0, len(items), size))
+from datasets import sources
+from datasets.batches import KeywordBatches
 
 
 def load(folder):
-    """Features and labels of the three parts of the data set."""
-    folder = pathlib.Path(folder)
-    lists = {
-        part: set((folder / f"{part}_list.txt").read_text().split())
-        for part in ("validation", "testing")
+    """The number of words, and features and labels of every split."""
+    data = sources.load("kws", folder)
+    batches = {split: KeywordBatches(data, split, 256) for split in data.splits}
+    parts = {
+        split: [served[step] for step in range(len(served))]
+        for split, served in batches.items()
     }
-    words = sorted(
-        d.name
-        for d in folder.iterdir()
-        if d.is_dir() and not d.name.startswith("_")
-    )
-    audio = {"training": [], "validation": [], "testing": []}
-    labels = {part: [] for part in audio}
-    for label, word in enumerate(words):
-        for path in sorted((folder / word).iterdir()):
-            name = f"{word}/{path.stem}"
-            part = next(
-                (
-                    part
-                    for part, names in lists.items()
-                    if {f"{name}.wav", f"{name}.flac"} & names
-                ),
-                "training",
-            )
-            samples, _ = soundfile.read(path, dtype="float32")
-            samples = np.pad(samples, (0, max(0, SAMPLES - len(samples))))
-            audio[part].append(samples[:SAMPLES])
-            labels[part].append(label)
     log_mel = keras_duspar.audio.LogMel(padding="causal")
-    log_mel.adapt(np.stack(audio["training"]))
-    return words, {
-        part: (
-            np.concatenate(
-                [
-                    keras.ops.convert_to_numpy(log_mel(np.stack(some)))
-                    for some in batches_of(audio[part], 256)
-                ]
-            ),
-            np.array(labels[part]),
-        )
-        for part in audio
-    }
+    log_mel.adapt(audio for audio, _ in parts["train"])
+    found = {}
+    for split, served in parts.items():
+        features = [keras.ops.convert_to_numpy(log_mel(a)) for a, _ in served]
+        labels = [labels for _, labels in served]
+        found[split] = np.concatenate(features), np.concatenate(labels)
+    return len(data.labels), found
 
 
 class Augmented(keras.utils.PyDataset):
@@ -105,7 +78,7 @@ def train(recurrent, units, gate_bias, seed, epochs, num_words, data):
     """Trains once; returns accuracies and the occupancy."""
     keras.utils.set_random_seed(seed)
     layer_class = keras_duspar.layers.get(recurrent)
-    frames, bands = data["training"][0].shape[1:]
+    frames, bands = data["train"][0].shape[1:]
     recurrent_layers = [
         layer_class(
             units,
@@ -122,7 +95,7 @@ def train(recurrent, units, gate_bias, seed, epochs, num_words, data):
             keras.layers.GlobalAveragePooling1D(),
         ]
     )
-    batches = Augmented(*data["training"], seed)
+    batches = Augmented(*data["train"], seed)
     rate = keras.optimizers.schedules.CosineDecay(2e-3, epochs * len(batches))
     model.compile(
         keras.optimizers.AdamW(rate, weight_decay=1e-2, global_clipnorm=1.0),
@@ -136,8 +109,8 @@ def train(recurrent, units, gate_bias, seed, epochs, num_words, data):
         validation_batch_size=256,
         verbose=0,
     )
-    _, accuracy = model.evaluate(*data["testing"], batch_size=256, verbose=0)
-    profile = keras_duspar.profile(model, data["testing"][0][:256])
+    _, accuracy = model.evaluate(*data["test"], batch_size=256, verbose=0)
+    profile = keras_duspar.profile(model, data["test"][0][:256])
     return {
         "test_accuracy": accuracy,
         "validation_accuracy": history.history["val_accuracy"][-1],
@@ -158,7 +131,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--out", default="runs/gate_bias.json")
     options = parser.parse_args()
-    words, data = load(options.data)
+    num_words, data = load(options.data)
     out = pathlib.Path(options.out)
     out.parent.mkdir(parents=True, exist_ok=True)
     rows = json.loads(out.read_text()) if out.exists() else []
@@ -176,7 +149,7 @@ def main():
         }
         if any(setting.items() <= row.items() for row in rows):
             continue
-        row = setting | train(**setting, num_words=len(words), data=data)
+        row = setting | train(**setting, num_words=num_words, data=data)
         rows.append(row)
         out.write_text(json.dumps(rows, indent=1))
         print(row, flush=True)

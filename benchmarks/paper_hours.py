@@ -118,7 +118,8 @@ def measure(task, repeats):
             target = np.arange(len(audio)) % facts["classes"]
             loss = recipe.KeywordSpotting.loss(None, 0)
         trained = model if task == "se" else mask_features(model, 0)
-        trained.compile(engine.optimizer(config, 1000), loss)
+        optimizer = engine.optimizer(config, config.learning_rate, 1000)
+        trained.compile(optimizer, loss)
         seconds = []
         for _ in range(repeats + 1):  # the first one compiles
             start = time.process_time()

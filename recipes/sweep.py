@@ -133,12 +133,12 @@ def run(options, settings):
     with only_one(out, patience=0), Monitor(console) as monitor:
         sweep = Sweep(trials, out, sys.argv)
         monitor.print(f"{len(trials)} trials in {out.path}")
-        # Once, before any trial: they all find it in the cache.
-        task = task_class(trials[0].config, progress=console.is_terminal)
-        monitor.print(task.data.summary())
         with cluster.connected(
             options.address, options.cpus, options.gpus, settings["backend"]
         ) as ray:
+            # Once, before any trial: they all find it in the cache.
+            task = task_class(trials[0].config, progress=console.is_terminal)
+            monitor.print(task.data.summary())
             sweep.run(
                 ray,
                 monitor,

@@ -164,13 +164,14 @@ class Dataset:
         return f"{self.name}: {counts}{labels}{bad}"
 
 
-def existing_folder(path, what, how):
+def existing_folder(path, what, how, parts=()):
     """Returns `path` as a `pathlib.Path`, or raises if there is no folder.
 
     Args:
         path: The folder.
         what: String, what should lie there.
         how: String, where to get it.
+        parts: Names of files and folders that it must hold. Default: none.
     """
     path = pathlib.Path(path).expanduser()
     if not path.is_dir():
@@ -178,6 +179,12 @@ def existing_folder(path, what, how):
         raise DataError(
             f"`folder` must be the folder of {what}. Received: "
             f"folder='{path}', which {state}. {how}"
+        )
+    missing = missing_parts(path, parts)
+    if missing:
+        raise DataError(
+            f"`folder` lacks {', '.join(missing)}. Received: "
+            f"folder='{path}'. {how}"
         )
     return path
 

@@ -18,23 +18,25 @@ class NoisyBatches(Batches):
     Args:
         data: A `Dataset`.
         split: String.
-        batch_size: Positive integer.
+        batch_size: Positive integer. Default: 64.
         training: Boolean, whether to shuffle and to augment.
-        seed: Integer.
+            Default: `False`.
+        seed: Integer. Default: 0.
         noise_probability: Float, the share of training clips that background
-            noise is mixed into, if there is any.
+            noise is mixed into, if there is any. Default: 0.5.
         noise_snrs_db: Pair of floats, the range of signal-to-noise ratios.
+            Default: `(5, 30)`.
     """
 
     def __init__(
         self,
         data,
         split,
-        batch_size,
-        training,
-        seed,
-        noise_probability,
-        noise_snrs_db,
+        batch_size=64,
+        training=False,
+        seed=0,
+        noise_probability=0.5,
+        noise_snrs_db=(5.0, 30.0),
     ):
         super().__init__(data, split, batch_size, training, seed)
         self.noise_probability = float(noise_probability)
@@ -56,44 +58,16 @@ class KeywordBatches(NoisyBatches):
     Audio is padded or cut, at both ends alike, to one second.
 
     Args:
-        data: A `Dataset` for `"kws"`.
-        split: String.
-        batch_size: Positive integer. Default: 64.
-        training: Boolean, whether to shuffle and to augment.
-            Default: `False`.
-        seed: Integer. Default: 0.
+        *args, **kwargs: Those of `NoisyBatches`; the data is for `"kws"`.
         samples: Positive integer, the length of the audio. Default: 16000.
         max_shift: Integer, the largest shift in time, in samples, either way.
             Default: 1600, which is 100 ms.
-        noise_probability: Float, the share of training clips that background
-            noise is mixed into, if there is any. Default: 0.5.
-        noise_snrs_db: Pair of floats, the range of signal-to-noise ratios.
-            Default: `(5, 30)`.
     """
 
-    def __init__(
-        self,
-        data,
-        split,
-        batch_size=64,
-        training=False,
-        seed=0,
-        samples=16000,
-        max_shift=1600,
-        noise_probability=0.5,
-        noise_snrs_db=(5.0, 30.0),
-    ):
+    def __init__(self, *args, samples=16000, max_shift=1600, **kwargs):
+        super().__init__(*args, **kwargs)
         self.length = int(samples)
         self.max_shift = int(max_shift)
-        super().__init__(
-            data,
-            split,
-            batch_size,
-            training,
-            seed,
-            noise_probability,
-            noise_snrs_db,
-        )
 
     def collate(self, indices, epoch, whole):
         audio = np.zeros((len(indices), self.length), "float32")
@@ -125,51 +99,33 @@ class IntentBatches(NoisyBatches):
     samples before the padding, all int32.
 
     Args:
-        data: A `Dataset` for `"slu"`.
-        split: String.
-        batch_size: Positive integer. Default: 64.
-        training: Boolean, whether to shuffle and to augment.
-            Default: `False`.
-        seed: Integer. Default: 0.
+        *args, **kwargs: Those of `NoisyBatches`; the data is for `"slu"`.
         pad_multiple: Positive integer. Batches are padded to a multiple of
             it, so that few different shapes have to be compiled.
             Default: 8192.
         max_samples: Positive integer or `None`. Longer clips are cut.
             Default: `None`.
-        noise_probability, noise_snrs_db: As in `KeywordBatches`.
         sorted_batches: Positive integer. Training sorts so many batches of
             shuffled clips by length at a time. Default: 8.
     """
 
     def __init__(
         self,
-        data,
-        split,
-        batch_size=64,
-        training=False,
-        seed=0,
+        *args,
         pad_multiple=8192,
         max_samples=None,
-        noise_probability=0.5,
-        noise_snrs_db=(5.0, 30.0),
         sorted_batches=8,
+        **kwargs,
     ):
+        super().__init__(*args, **kwargs)
         self.pad_multiple = int(pad_multiple)
-        self.max_samples = max_samples
         self.sorted_batches = int(sorted_batches)
-        self.lengths = lengths_of(data, split, lambda item: item.source)
+        self.lengths = lengths_of(
+            self.data, self.split, lambda item: item.source
+        )
         if max_samples:
             self.lengths = np.minimum(self.lengths, max_samples)
-        self.most = max(len(item.label) for item in data[split])
-        super().__init__(
-            data,
-            split,
-            batch_size,
-            training,
-            seed,
-            noise_probability,
-            noise_snrs_db,
-        )
+        self.most = max(len(item.label) for item in self.items)
 
     def collate(self, indices, epoch, whole):
         lengths = self.lengths[indices].astype("int32")

@@ -39,13 +39,9 @@ def load(folder):
         A `Dataset` for `"slu"`. A label is a tuple of one index into
         `labels`, which are sorted and read `"action / object / location"`.
     """
-    folder = base.existing_folder(folder, "Fluent Speech Commands", HOW)
-    missing = base.missing_parts(folder, FILES.values())
-    if missing:
-        raise DataError(
-            f"`folder` lacks {', '.join(missing)}. Received: "
-            f"folder='{folder}'. {HOW}"
-        )
+    folder = base.existing_folder(
+        folder, "Fluent Speech Commands", HOW, FILES.values()
+    )
     rows = {split: _read(folder / name) for split, name in FILES.items()}
     labels = tuple(sorted({row[1] for part in rows.values() for row in part}))
     known = {row[1] for row in rows["train"]}

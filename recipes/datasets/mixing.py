@@ -78,15 +78,12 @@ def load(folder, snrs_db=SNRS_DB):
     Returns:
         A `Dataset` for `"se"`.
     """
-    folder = base.existing_folder(folder, "speech and noise to mix", HOW)
-    missing = base.missing_parts(
-        folder, ["clean/train", "noise/train", "mix_val.csv", "mix_test.csv"]
+    folder = base.existing_folder(
+        folder,
+        "speech and noise to mix",
+        HOW,
+        ["clean/train", "noise/train", "mix_val.csv", "mix_test.csv"],
     )
-    if missing:
-        raise DataError(
-            f"`folder` lacks {', '.join(missing)}. Received: "
-            f"folder='{folder}'. {HOW}"
-        )
     return base.Dataset(
         name=f"mixtures of {folder.name}",
         task="se",

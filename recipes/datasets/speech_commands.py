@@ -53,13 +53,9 @@ def load(folder, words=None):
     Returns:
         A `Dataset` for `"kws"`.
     """
-    folder = base.existing_folder(folder, "Speech Commands", HOW)
-    missing = base.missing_parts(folder, LISTS.values())
-    if missing:
-        raise DataError(
-            f"`folder` lacks {', '.join(missing)}. Received: "
-            f"folder='{folder}'. {HOW}"
-        )
+    folder = base.existing_folder(
+        folder, "Speech Commands", HOW, LISTS.values()
+    )
     if words is None:
         new = any((folder / word).is_dir() for word in NEW_IN_V2)
         words = WORDS if new else WORDS_V1

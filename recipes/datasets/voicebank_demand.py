@@ -32,14 +32,8 @@ def load(folder, validation_speakers=VALIDATION_SPEAKERS):
     Returns:
         A `Dataset` for `"se"`.
     """
-    folder = base.existing_folder(folder, "VoiceBank+DEMAND", HOW)
     names = [name for pair in FOLDERS.values() for name in pair]
-    missing = base.missing_parts(folder, names)
-    if missing:
-        raise DataError(
-            f"`folder` lacks {', '.join(missing)}. Received: "
-            f"folder='{folder}'. {HOW}"
-        )
+    folder = base.existing_folder(folder, "VoiceBank+DEMAND", HOW, names)
     pairs = {
         split: _pairs(folder / noisy, folder / clean)
         for split, (noisy, clean) in FOLDERS.items()

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import socket
 
 from keras_duspar.optional import optional_package
 from training.errors import TrainingError
@@ -31,6 +32,8 @@ def connected(address, cpus, gpus, backend):
     # Trials without a GPU must not see one.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
     ray = optional_package("ray", "sweep")
+    if address is not None:
+        check_address(address)
     threads = str(max(1, int(cpus)))
     variables = {
         "KERAS_BACKEND": backend,
@@ -43,7 +46,8 @@ def connected(address, cpus, gpus, backend):
         variables["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.9 * gpus:.3f}"
         variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
     options = {
-        "address": address,
+        # By itself Ray would join whatever was started here before.
+        "address": address or "local",
         "runtime_env": {"env_vars": variables},
         "logging_level": "ERROR",
         "log_to_driver": False,
@@ -68,6 +72,19 @@ def connected(address, cpus, gpus, backend):
         yield ray
     finally:
         ray.shutdown()
+
+
+def check_address(address):
+    """Raises if nobody listens at an address: Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():  # such as "auto"
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except OSError as error:
+        raise TrainingError(
+            f"Ray does not answer at `--address` {address} ({error})."
+        ) from error
 
 
 def check_resources(ray, cpus, gpus):

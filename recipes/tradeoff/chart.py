@@ -27,36 +27,37 @@ def tradeoff(task, cost, score):
         return None
     place_x, place_y, parts = _axes(drawn, cost, score)
     pair = task.pair(cost, score)
+    for curve in drawn:
+        parts.append(_curve(task, curve, cost, score, place_x, place_y))
+    caption = f"{score.title} against {cost.title[0].lower()}{cost.title[1:]}"
+    label = f"{caption}: {', '.join(c.name for c in drawn if c.main)}"
+    note = None
     if pair:
         y = place_y(pair.level)
         ends = [place_x(value) for value in pair.costs]
         parts.append(charts.line(ends[0], y, ends[1], y, "level"))
-    for curve in drawn:
-        parts.append(_curve(task, curve, cost, score, place_x, place_y))
-    caption = f"{score.title} against {cost.title[0].lower()}{cost.title[1:]}"
-    words = f"{caption}: {', '.join(c.name for c in drawn if c.main)}"
-    note = None
-    if pair:
         for curve, value in zip(task.paired, pair.costs):
             tip = (
                 f"{curve.name} at {score.text(pair.level)}\n"
                 f"{cost.title}: {cost.text(value)}"
             )
+            path = diamond(place_x(value), y, 6)
             parts.append(
                 tag(
-                    "path",
-                    d=diamond(place_x(value), place_y(pair.level), 7),
-                    class_=f"diamond c{task.number(curve) % charts.COLOURS}",
-                    data_tip=tip,
+                    "g",
+                    tag("path", d=path, class_="diamond", data_tip=tip),
+                    class_=_colour(task, curve),
+                    data_curve=curve.name,
                 )
             )
-        note = tag("p", f"SpaR / DuSpaR: {pair.text()}", class_="facts")
+        words = f"SpaR / DuSpaR at equal performance: {pair.text()}"
+        note = tag("p", words, class_="facts")
     svg = tag(
         "svg",
         parts,
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
-        aria_label=words,
+        aria_label=label,
         class_="chart tradeoff",
     )
     return tag("figure", tag("figcaption", caption), svg, note)
@@ -106,7 +107,11 @@ def _closed(corners):
 
 def _style(task, curve):
     dashed = "" if curve.main else " dashed"
-    return f"c{task.number(curve) % charts.COLOURS}{dashed}"
+    return f"{_colour(task, curve)}{dashed}"
+
+
+def _colour(task, curve):
+    return f"c{task.number(curve) % charts.COLOURS}"
 
 
 def _axes(drawn, cost, score):
@@ -186,7 +191,7 @@ def _curve(task, curve, cost, score, place_x, place_y):
     return tag(
         "g",
         parts,
-        class_=f"c{task.number(curve) % charts.COLOURS}",
+        class_=_colour(task, curve),
         data_curve=curve.name,
         hidden=not curve.main,
     )

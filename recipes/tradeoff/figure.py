@@ -1,6 +1,7 @@
 """The figure on paper: PNG and SVG, a column a task, a row a kind of cost."""
 
 import math
+import textwrap
 
 from keras_duspar.optional import optional_package
 from tradeoff.points import COSTS
@@ -18,6 +19,8 @@ COLOURS = (
     "#1b2129",
 )
 MARKERS = "osv^Xp<>"
+# Letters of a line above the figure.
+TITLE_WIDTH = 64
 
 
 def draw(tasks, stem):
@@ -34,19 +37,18 @@ def draw(tasks, stem):
     matplotlib.use("Agg")
     pyplot = optional_package("matplotlib.pyplot")
     style = {"svg.hashsalt": "keras_duspar", "font.size": 10}
+    costs = [c for c in COSTS if any(_drawn(task, c) for task in tasks)]
     with matplotlib.rc_context(style):
-        shape = (len(COSTS), len(tasks))
+        shape = (len(costs), len(tasks))
         figure, axes = pyplot.subplots(
             *shape,
             figsize=(max(6.4, 5.2 * shape[1]), 4.2 * shape[0] + 0.8),
             squeeze=False,
         )
         for column, task in enumerate(tasks):
-            for row, cost in enumerate(COSTS):
+            for row, cost in enumerate(costs):
                 panel(axes[row, column], task, cost)
-            axes[0, column].set_title(
-                f"{figures.TASKS[task.name]}, {task.data}"
-            )
+            axes[0, column].set_title(_title(task), fontsize=10)
         _legend(figure, tasks, matplotlib.lines.Line2D)
         paths = [stem.with_suffix(suffix) for suffix in (".png", ".svg")]
         figure.savefig(paths[0], dpi=160)
@@ -55,17 +57,31 @@ def draw(tasks, stem):
     return paths
 
 
+def _drawn(task, cost):
+    """The curves of a task that have something to show against a cost."""
+    score = task.scores[0]
+    return [c for c in task.curves if c.main and c.place(cost, score)]
+
+
+def _title(task):
+    """What the task is, its data, and what the error bars are."""
+    lines = [figures.TASKS[task.name]]
+    lines += textwrap.wrap(task.data, TITLE_WIDTH)
+    return "\n".join([*lines, f"{task.seeds_text}: {task.bars_text}"])
+
+
 def panel(axes, task, cost):
     """One pair of axes: all curves of a task against one cost."""
     score = task.scores[0]
-    drawn = [c for c in task.curves if c.main and c.place(cost, score)]
-    axes.set_xlabel(cost.title)
+    drawn = _drawn(task, cost)
+    axes.set_xlabel(f"{cost.title}, log scale")
     axes.set_ylabel(score.title)
     axes.grid(True, which="major", color="#d9dee5", linewidth=0.6)
     axes.set_axisbelow(True)
     if not drawn:
         words = "not measured"
         axes.text(0.5, 0.5, words, ha="center", transform=axes.transAxes)
+        axes.set(xticks=[], yticks=[])
         return
     axes.set_xscale("log")
     for curve in drawn:
@@ -86,12 +102,30 @@ def panel(axes, task, cost):
         )
         stars = [(a, b) for a, b, p in zip(x, y, points) if p in task.stars]
         if stars:
-            _mark(axes, stars, "*", 230, COLOURS[number % len(COLOURS)])
+            axes.scatter(
+                *zip(*stars),
+                marker="*",
+                s=230,
+                color=COLOURS[number % len(COLOURS)],
+                edgecolor="#1b2129",
+                linewidth=0.8,
+                zorder=5,
+            )
     pair = task.pair(cost, score)
     if pair:
         colours = [COLOURS[task.number(c) % len(COLOURS)] for c in task.paired]
         for x, colour in zip(pair.costs, colours):
-            _mark(axes, [(x, pair.level)], "D", 75, colour)
+            # White, so that a star below it can be seen.
+            axes.scatter(
+                x,
+                pair.level,
+                marker="D",
+                s=50,
+                color="#ffffff",
+                edgecolor=colour,
+                linewidth=2,
+                zorder=6,
+            )
         axes.plot(
             pair.costs, [pair.level] * 2, ":", color="#1b2129", linewidth=1
         )
@@ -99,25 +133,14 @@ def panel(axes, task, cost):
         axes.text(
             0.98,
             0.03,
-            f"SpaR / DuSpaR: {pair.text()}",
+            f"SpaR / DuSpaR at equal performance: {pair.text()}",
             ha="right",
+            fontsize=9,
             transform=axes.transAxes,
             bbox={"facecolor": "white", "edgecolor": "#d9dee5", "pad": 3},
-            zorder=6,
+            zorder=7,
         )
     _ticks(axes, [x for c in drawn for x, _, _ in c.place(cost, score)])
-
-
-def _mark(axes, places, marker, size, colour):
-    axes.scatter(
-        *zip(*places),
-        marker=marker,
-        s=size,
-        color=colour,
-        edgecolor="#1b2129",
-        linewidth=0.8,
-        zorder=5,
-    )
 
 
 def _ticks(axes, costs):

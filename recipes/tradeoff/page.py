@@ -47,12 +47,10 @@ def write(tasks, path):
 def _notices(tasks):
     for task in tasks:
         name = figures.TASKS[task.name]
-        few, many = task.seeds
-        seeds = f"{few}" if few == many else f"{few} to {many}"
         yield tag(
             "p",
-            f"{name}: {task.data}; {len(task.rows)} trainings, {seeds} "
-            "seed(s) a point.",
+            f"{name}: {task.data}; {len(task.rows)} trainings, "
+            f"{task.seeds_text}.",
             class_="facts",
         )
         if task.synthetic:
@@ -78,8 +76,8 @@ def _charts(task):
     )
     pair = (
         "Diamonds are DuSpaR and SpaR at the best performance that both "
-        "reach, read off their curves; the ratio of their costs stands below, "
-        "in brackets where it lies if every mean is off by its standard error."
+        "reach, read off their curves; the ratio of their costs stands below. "
+        f"{_uncertainty(task)}"
         if task.paired
         else ""
     )
@@ -87,12 +85,22 @@ def _charts(task):
         figures.TASKS[task.name],
         tag(
             "p",
-            "A curve is a model at its widths, a point the mean over seeds, a "
-            f"bar their standard deviation. {stars} {pair} The names switch "
-            "curves on and off.",
+            "A curve is a model at its widths, a point the mean over seeds; "
+            f"{task.seeds_text}, {task.bars_text}. {stars} {pair} The names "
+            "switch curves on and off.",
         ),
         chart.switches(task),
         tag("div", drawn, class_="charts wide"),
+    )
+
+
+def _uncertainty(task):
+    """What stands in brackets behind a ratio."""
+    if task.seeds[1] == 1:
+        return "With one seed a point its uncertainty is not known."
+    return (
+        "In brackets: the 16th and the 84th percentile if every mean is off "
+        "by its standard error, from deviations pooled over all points."
     )
 
 
@@ -194,9 +202,8 @@ def _pairs(task):
             "p",
             "How many times more SpaR costs than a DuSpaR that is as good. "
             "DuSpaR's cost is interpolated between its widths. “At least”: "
-            "even the narrowest DuSpaR is better, and stands for it. In "
-            "brackets: the 16th and the 84th percentile if every mean is off "
-            "by its standard error, from deviations pooled over all points.",
+            "even the narrowest DuSpaR is better, and stands for it. "
+            f"{_uncertainty(task)}",
         ),
         table(columns, rows, left=1),
     )

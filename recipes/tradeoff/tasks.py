@@ -89,3 +89,20 @@ class Task:
         """The fewest and the most seeds of a point."""
         counts = [len(p.rows) for c in self.curves for p in c.points]
         return min(counts), max(counts)
+
+    @property
+    def seeds_text(self):
+        """How many seeds a point has, for the reader."""
+        few, many = self.seeds
+        if many == 1:
+            return "one seed a point"
+        return f"{few if few == many else f'{few} to {many}'} seeds a point"
+
+    @property
+    def bars_text(self):
+        """What the error bars are, for the reader."""
+        few, many = self.seeds
+        if many == 1:
+            return "there are no error bars"
+        where = "" if few > 1 else " where there are several"
+        return f"bars are standard deviations over seeds{where}"

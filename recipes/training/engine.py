@@ -70,6 +70,8 @@ class Training:
             self.progress = checkpoint.restore(folder, self.trained)
         job.check_agreement(self.progress.step)
         if job.leads:
+            if self.progress.step:
+                console.print(f"going on after step {self.progress.step}")
             self.events = tf.summary.create_file_writer(
                 str(folder / "tensorboard")
             )

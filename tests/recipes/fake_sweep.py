@@ -1,4 +1,4 @@
-"""Makes the results of a sweep with known curves, for tests that read them.
+"""Makes a grid, and the results of a sweep with known curves, for tests.
 
 The performance of every model is a straight line over the logarithm of its
 effective products, so that ratios at equal performance are known.
@@ -9,6 +9,13 @@ import math
 
 import numpy as np
 
+GRID = """
+models:
+  duspar: {units: [8]}
+  delta_gru: {units: [8], theta: [0.1]}
+seeds: [0, 1]
+settings: {epochs: 2, sizes: [70, 35, 35], batch_size: 14}
+"""
 # Model: products a second of its width squared, accuracy at a million of
 # them, gain of every tenfold.
 MODELS = {
@@ -21,6 +28,12 @@ MODELS = {
 }
 WIDTHS = (32, 48, 64, 96, 128, 192)
 PARAMETERS = {128: 103700, 96: 105900, 192: 105400}
+
+
+def write_grid(folder, text=GRID):
+    path = folder / "grid.yaml"
+    path.write_text(text)
+    return path
 
 
 def rows(

@@ -8,67 +8,12 @@ from datasets.batches import EnhancementBatches
 from datasets.batches import IntentBatches
 from datasets.batches import KeywordBatches
 from datasets.batches import place
-from datasets.mixing import excerpt
-from datasets.mixing import mix
+from tests.recipes.fake_data import command_data
+from tests.recipes.fake_data import noise
+from tests.recipes.fake_data import speech_data
+from tests.recipes.fake_data import word_data
 
 pytestmark = pytest.mark.any_backend
-
-
-def tone(samples, level=0.2, hz=300):
-    return level * np.sin(hz * np.arange(samples) / 16000).astype("float32")
-
-
-def noise(samples, seed=0):
-    return 0.1 * np.random.default_rng(seed).standard_normal(samples)
-
-
-def word_data(count=50, noises=()):
-    items = [
-        base.Clip(tone(16000, 0.01 * (i + 1)), i % 5) for i in range(count)
-    ]
-    return base.Dataset(
-        "words",
-        "kws",
-        {"train": items, "validation": items[:7], "test": items[:7]},
-        tuple("abcde"),
-        noises=noises,
-    )
-
-
-def command_data(count=60):
-    rng = np.random.default_rng(1)
-    items = [
-        base.Clip(
-            tone(int(n), 0.1), (i % 3,) if i % 2 else (i % 3, (i + 1) % 3)
-        )
-        for i, n in enumerate(rng.integers(4000, 40000, count))
-    ]
-    return base.Dataset(
-        "commands",
-        "slu",
-        {"train": items, "validation": items[:9], "test": items[:9]},
-        tuple("xyz"),
-    )
-
-
-def speech_data():
-    train = [
-        base.Mixture(f"m{i}", tone(5000 + 1000 * i, 0.3)) for i in range(12)
-    ]
-    fixed = [
-        base.Mixture(f"f{i}", tone(5000 + 100 * i), noise(2000, i), 30, 5.0)
-        for i in range(5)
-    ]
-    pairs = [
-        base.Pair(f"p{i}", tone(900 + i, 0.3), tone(900, 0.2)) for i in range(3)
-    ]
-    return base.Dataset(
-        "speech",
-        "se",
-        {"train": train, "validation": fixed, "test": pairs},
-        noises=(noise(30000, 8), noise(3000, 9)),
-        snrs_db=(0.0, 10.0),
-    )
 
 
 MAKERS = {
@@ -234,142 +179,6 @@ def test_long_commands_are_cut():
     assert targets["sample_lengths"].max() == 5000
 
 
-def test_segments_are_cut_at_the_same_place_and_mixed_at_the_ratios():
-    data = speech_data()
-    batches = EnhancementBatches(data, "train", 12, True, seed=1, segment=4000)
-    noisy, clean = batches[0]
-    assert noisy.shape == clean.shape == (12, 4000)
-    again, other = batches[1]
-    rows = {index: row for row, index in enumerate(batches.indices(0)[0])}
-    rows_later = {index: row for row, index in enumerate(batches.indices(1)[0])}
-    moved = sum(
-        not np.array_equal(clean[rows[i]], other[rows_later[i]]) for i in rows
-    )
-    assert moved >= 10
-    for index, row in rows.items():
-        whole_noisy, whole = batches.utterance(index, epoch=0)
-        ratio = np.sum(whole**2) / np.sum((whole_noisy - whole) ** 2)
-        assert round(10 * np.log10(ratio), 3) in (0.0, 10.0)
-        start = np.flatnonzero(
-            [
-                np.array_equal(whole[s : s + 4000], clean[row])
-                for s in range(len(whole) - 3999)
-            ]
-        )[0]
-        np.testing.assert_array_equal(
-            whole_noisy[start : start + 4000], noisy[row]
-        )
-
-
-def test_training_varies_loudness_and_noise_and_nothing_else_does():
-    data = speech_data()
-    plain = EnhancementBatches(
-        data,
-        "train",
-        12,
-        True,
-        1,
-        4000,
-        max_gain_db=0,
-        noise_variety=0,
-        made_noise=0,
-    )
-    varied = EnhancementBatches(data, "train", 12, True, 1, 4000, made_noise=0)
-    gains, spectra = [], []
-    for index in range(12):
-        noisy, clean = plain.utterance(index)
-        other_noisy, other = varied.utterance(index)
-        gain = np.vdot(other, clean) / np.vdot(clean, clean)
-        np.testing.assert_allclose(other, gain * clean, rtol=1e-3, atol=1e-6)
-        gains.append(20 * np.log10(gain))
-        noises = (noisy - clean, (other_noisy - other) / gain)
-        spectra.append(not np.allclose(*noises, rtol=0.1, atol=1e-3))
-    assert min(gains) < -1 and max(gains) > 1 and max(map(abs, gains)) < 6.01
-    assert 3 <= sum(spectra) <= 12
-    fixed = EnhancementBatches(data, "test", 1)
-    whole_noisy, whole = fixed.utterance(0)
-    np.testing.assert_array_equal(whole, fixed.samples(data["test"][0].clean))
-
-
-def test_training_makes_noise_up():
-    data = speech_data()
-
-    def noises(share):
-        batches = EnhancementBatches(
-            data, "train", 12, True, 1, noise_variety=0, made_noise=share
-        )
-        assert len(batches.utterance(3)[0]) == 8000
-        for index in range(12):
-            noisy, clean = batches.utterance(index)
-            yield (noisy - clean) / np.linalg.norm(noisy - clean)
-
-    recorded = [data.noises[0], np.tile(data.noises[1], 11)]
-    recorded = [sound[:16000] for sound in recorded]
-
-    def is_recorded(sound):
-        # Its correlation with a recording at the right place is one.
-        for source in recorded:
-            windows = np.lib.stride_tricks.sliding_window_view(source, 2000)
-            level = np.linalg.norm(windows, axis=1)
-            level = level * np.linalg.norm(sound[:2000])
-            if np.max(windows @ sound[:2000] / level) > 0.99:
-                return True
-        return False
-
-    assert not any(map(is_recorded, noises(1)))
-    made = 12 - sum(map(is_recorded, noises(0.5)))
-    assert 2 <= made <= 10
-
-
-def test_whole_utterances_for_evaluation():
-    data = speech_data()
-    batches = EnhancementBatches(data, "validation", 2)
-    assert len(batches) == 3
-    for step in range(3):
-        noisy, clean = batches[step]
-        for row, index in enumerate(batches.indices(0)[step]):
-            item = data["validation"][index]
-            expected, target = mix(item.clean, item.noise, 5.0, 30)
-            length = len(item.clean)
-            np.testing.assert_allclose(noisy[row, :length], expected, rtol=1e-5)
-            np.testing.assert_array_equal(clean[row, :length], target)
-            assert not noisy[row, length:].any()
-    noisy, clean = EnhancementBatches(data, "test", 1)[2]
-    assert noisy.shape == clean.shape == (1, 900)
-
-
-def test_mix_meets_the_ratio():
-    speech, sound = tone(16000, 0.3), noise(5000)
-    noisy, clean = mix(speech, sound, 7.5, 4000)
-    added = noisy - clean
-    ratio = 10 * np.log10(np.sum(clean**2) / np.sum(added**2))
-    assert ratio == pytest.approx(7.5, abs=1e-3)
-    # Repeated from the offset on.
-    np.testing.assert_allclose(added[1000:6000], added[6000:11000], atol=1e-6)
-    expected = sound[4000:] * (added[0] / sound[4000])
-    np.testing.assert_allclose(added[:1000], expected, atol=1e-5)
-
-
-def test_mix_does_not_exceed_full_scale():
-    noisy, clean = mix(tone(1000, 0.9), noise(1000), -10)
-    assert np.abs(noisy).max() == pytest.approx(1)
-    ratio = np.sum(clean**2) / np.sum((noisy - clean) ** 2)
-    assert 10 * np.log10(ratio) == pytest.approx(-10, abs=1e-3)
-
-
-def test_mix_of_silence_is_the_speech():
-    speech = tone(100)
-    np.testing.assert_array_equal(mix(speech, np.zeros(10), 0)[0], speech)
-    np.testing.assert_array_equal(mix(0 * speech, noise(10), 0)[0], 0 * speech)
-
-
-@pytest.mark.parametrize("offset", [0, 3, 9, 10, 25])
-@pytest.mark.parametrize("length", [1, 7, 10, 33])
-def test_excerpt(offset, length):
-    part = excerpt(np.arange(10), offset, length)
-    np.testing.assert_array_equal(part, (np.arange(length) + offset) % 10)
-
-
 def test_files_and_arrays_give_the_same_batches(tmp_path):
     import soundfile
 
@@ -397,15 +206,6 @@ def test_bad_arguments():
         KeywordBatches(word_data(), "train", 0)
     with pytest.raises(base.DataError, match="`index` must lie in"):
         KeywordBatches(word_data(), "train", 8).shard(2, 2)
-
-
-def test_speech_without_noise_to_mix_is_found_before_training():
-    import dataclasses
-
-    data = dataclasses.replace(speech_data(), noises=())
-    with pytest.raises(base.DataError, match="has no `noises`"):
-        EnhancementBatches(data, "train", training=True, batch_size=2)
-    EnhancementBatches(data, "validation")
 
 
 def test_take_spreads_over_the_split():

@@ -15,8 +15,11 @@ import pytest
 from tests.conftest import ROOT
 
 SMALL = (
-    "--sizes 84 35 35 --batch-size 28 --units 8 --epochs 2 "
+    "--sizes 70 35 35 --batch-size 14 --units 8 --num-layers 1 --epochs 3 "
     "--checkpoint-steps 1 --backend jax"
+)
+only_jax = pytest.mark.skipif(
+    keras.backend.backend() != "jax", reason="distribution is JAX's"
 )
 
 
@@ -26,12 +29,17 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def start(out, cache, *arguments, **variables):
+def words(out, cache, *arguments):
     words = [*SMALL.split(), "--out", out, "--cache", cache, *arguments]
+    return [str(word) for word in words]
+
+
+def start(out, cache, *arguments, **variables):
     environment = {**os.environ, "KERAS_BACKEND": "jax"}
     environment |= {name: str(value) for name, value in variables.items()}
+    program = ROOT / "recipes" / "kws.py"
     return subprocess.Popen(
-        [sys.executable, str(ROOT / "recipes/kws.py"), *map(str, words)],
+        [sys.executable, str(program), *words(out, cache, *arguments)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -63,43 +71,50 @@ def end(processes, seconds=1200):
     return [process.returncode for process in processes], errors
 
 
-def metrics(out):
-    with open(out / "metrics.csv", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(
-    keras.backend.backend() != "jax", reason="distribution is JAX's"
-)
-def test_killed_and_resumed_like_a_single_process(tmp_path):
+def train_alone(out, cache, *arguments):
     import kws
     import training
 
-    alone, out, cache = (tmp_path / name for name in ("alone", "out", "cache"))
-    words = [*SMALL.split(), "--out", str(alone), "--cache", str(cache)]
-    assert training.main(kws.KeywordSpotting, words) == 0
+    task = kws.KeywordSpotting
+    assert training.main(task, words(out, cache, *arguments)) == 0
 
+
+def kill_one(number, out, cache):
+    """Begins a run on two processes and ends one after the first epoch."""
     processes = start_two(out, cache)
     try:
         until = time.monotonic() + 1200
-        while not (out / "checkpoint.npz").exists():
+        while not (out / "metrics.csv").exists():
             assert all(p.poll() is None for p in processes)
             assert time.monotonic() < until
             time.sleep(0.01)
     finally:
-        processes[1].send_signal(signal.SIGKILL)
+        processes[number].send_signal(signal.SIGKILL)
     codes, errors = end(processes)
-    assert codes == [1, -signal.SIGKILL]
-    assert "another process of the job has ended" in errors[0]
-    assert "`--resume`" in errors[0] and "Traceback" not in errors[0]
+    other = 1 - number
+    assert codes[number] == -signal.SIGKILL
+    assert codes[other] == 1, errors[other]
+    assert "another process of the job has ended" in errors[other]
+    assert "`--resume`" in errors[other]
+    assert "Traceback" not in errors[other]
     assert not (out / "result.json").exists()
 
-    codes, errors = end(start_two(out, cache, "--resume"))
-    assert codes == [0, 0], errors
-    found, expected = metrics(out), metrics(alone)
-    assert len(found) == 2
-    for row, other in zip(found, expected, strict=True):
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The folder of a run of one process, with the cache beside it."""
+    out = tmp_path_factory.mktemp("distributed") / "alone"
+    train_alone(out, out.parent / "cache")
+    return out
+
+
+def check_same(out, alone):
+    """Both runs have the same loss curve, and end with the same weights."""
+    rows = []
+    for folder in (out, alone):
+        with open(folder / "metrics.csv", newline="") as file:
+            rows.append(list(csv.DictReader(file)))
+    for row, other in zip(*rows, strict=True):
         for name in ("loss", "val_loss", "occupancy", "learning_rate"):
             np.testing.assert_allclose(
                 float(row[name]), float(other[name]), rtol=1e-4, err_msg=name
@@ -112,6 +127,52 @@ def test_killed_and_resumed_like_a_single_process(tmp_path):
             np.testing.assert_allclose(
                 saved[name], other[name], rtol=1e-2, atol=1e-4, err_msg=name
             )
+
+
+@only_jax
+def test_leader_killed_and_resumed_by_one_process(alone, tmp_path):
+    cache, out = alone.parent / "cache", tmp_path / "out"
+    kill_one(0, out, cache)
+    train_alone(out, cache, "--resume")
+    check_same(out, alone)
+
+
+@only_jax
+@pytest.mark.nightly
+def test_killed_and_resumed_like_a_single_process(alone, tmp_path):
+    cache, out = alone.parent / "cache", tmp_path / "out"
+    kill_one(1, out, cache)
+    codes, errors = end(start_two(out, cache, "--resume"))
+    assert codes == [0, 0], errors
+    check_same(out, alone)
+    assert (out / "result.json").exists()
+
+
+@pytest.mark.any_backend
+def test_only_the_leader_writes(tmp_path):
+    import io
+
+    import rich.console
+
+    import kws
+    from training import config as configs
+    from training import distributed
+    from training import engine
+    from training.run_folder import RunFolder
+
+    class Helper(distributed.Alone):
+        leads = False
+
+    settings = {"sizes": [70, 35, 35], "batch_size": 35, "epochs": 1}
+    settings |= {"units": 4, "num_layers": 1, "checkpoint_steps": 1}
+    settings["cache"] = str(tmp_path / "cache")
+    task = kws.KeywordSpotting(
+        configs.make(kws.Config, settings), progress=False
+    )
+    folder = RunFolder(tmp_path / "out")
+    console = rich.console.Console(file=io.StringIO())
+    assert engine.run(task, folder, console, Helper()) is None
+    assert not list(folder.path.iterdir())
 
 
 class TestBadInput:

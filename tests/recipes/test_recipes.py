@@ -135,6 +135,34 @@ def test_enhancement_begins_with_slow_gates(run):
         assert biases.std() > 1
 
 
+@pytest.mark.any_backend
+def test_enhancement_gets_better_with_the_settings_of_the_demo(cache):
+    """A narrow model, few sentences and few steps; all else as it is."""
+    import se
+    from training import config as configs
+    from training import engine
+    from training import quantization
+
+    steps = 16
+    small = {"units": 16, "num_layers": 2, "sizes": [16, 8, 3]}
+    config = configs.make(se.Config, {**small, "cache": str(cache)})
+    assert config.mask_floor == 0.5 and config.stoi_weight == 20
+    task = se.SpeechEnhancement(config, progress=False)
+    model = task.build()
+    quantization.start(task, model)
+    trained = task.augmented(model)
+    optimizer = engine.optimizer(config, config.learning_rate, steps)
+    trained.compile(optimizer, task.loss(task.phase(0)))
+    batches = task.batches("train", training=True)
+    before = task.validate(model)
+    for step in range(steps):
+        trained.train_on_batch(*batches[step])
+    after = task.validate(model)
+    # Measured: from 9.4 to 8.3, and 0.1 dB; the weights' noise is far less.
+    assert after["val_loss"] < before["val_loss"] - 0.5
+    assert after["val_si_snr"] > before["val_si_snr"]
+
+
 def test_examples_of_enhancement(run):
     import soundfile
 

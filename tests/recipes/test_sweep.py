@@ -1,175 +1,13 @@
-"""Sweeps: bad grids, and trials and drivers that are killed."""
+"""Sweeps: grids, what is shown, and errors before anything is trained."""
 
-import csv
-import os
 import pathlib
-import signal
-import subprocess
-import sys
-import time
 
-import keras
 import pytest
 
-from tests.conftest import ROOT
+from tests.recipes.fake_sweep import GRID
+from tests.recipes.fake_sweep import write_grid
 
 pytestmark = pytest.mark.any_backend
-
-GRID = """
-models:
-  duspar: {units: [8]}
-  delta_gru: {units: [8], theta: [0.1]}
-seeds: [0, 1]
-settings: {epochs: 2, sizes: [70, 35, 35], batch_size: 14}
-"""
-# A trial for each of two workers, as small as they can be.
-SMALL_GRID = """
-models:
-  delta_gru: {units: [8], theta: [0.1]}
-seeds: [0, 1]
-settings: {epochs: 2, sizes: [70, 35, 35], batch_size: 14, num_layers: 1}
-"""
-# What no two runs have in common.
-TIMES = {
-    "seconds",
-    "ms_per_frame",
-    "ms_per_frame_p99",
-    "real_time_factor",
-    "run",
-}
-
-
-def write_grid(folder, text=GRID):
-    path = folder / "grid.yaml"
-    path.write_text(text)
-    return path
-
-
-@pytest.fixture
-def command(tmp_path):
-    """The command line of a sweep, without its folder."""
-    grid = write_grid(tmp_path, SMALL_GRID)
-    words = f"--task kws --grid {grid} --cache {tmp_path / 'cache'} "
-    words += "--checkpoint-steps 1 --workers 2 --measure-seconds 0.1"
-    program = ROOT / "recipes" / "sweep.py"
-    return [sys.executable, str(program), *words.split(), "--out"]
-
-
-def environment():
-    # By default Ray's workers stand back behind all else that runs.
-    return {
-        **os.environ,
-        "KERAS_BACKEND": "tensorflow",
-        "RAY_worker_niceness": "0",
-    }
-
-
-def wait_for(process, condition, seconds=1200):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.02)
-
-
-def table(out):
-    with open(out / "results.csv", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def undisturbed(command, out):
-    """The rows of the same trials, trained here, one after the other."""
-    import sweep
-    from sweeping import grid
-    from sweeping import results
-    from sweeping import trial as trials
-
-    options, settings = sweep.parse([*command[2:], str(out)])
-    settings["backend"] = "tensorflow"
-    rows = []
-    for trial in grid.trials(
-        trials.TASKS["kws"].config_class, options.grid, settings
-    ):
-        path = out / "runs" / trial.name
-        job = "kws", trial.config.to_dict(), path, ["sweep.py"]
-        assert trials.run(*job) is None
-        rows.append(results.row(trial, path))
-    return rows
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow",
-    reason="compared with trials in this process, on the same backend",
-)
-def test_killed_trial_and_killed_driver_give_the_same_table(command, tmp_path):
-    expected = undisturbed(command, tmp_path / "undisturbed")
-    out, log = tmp_path / "disturbed", tmp_path / "log.txt"
-    with open(log, "w") as file:
-
-        def start():
-            return subprocess.Popen(
-                [*command, str(out)],
-                stdout=file,
-                stderr=file,
-                env=environment(),
-            )
-
-        driver = start()
-        try:
-            victim = out / "runs" / expected[0]["trial"]
-            wait_for(driver, (victim / "checkpoint.npz").exists)
-            os.kill(int((victim / "worker.pid").read_text()), signal.SIGKILL)
-            wait_for(driver, (out / "results.parquet").exists)
-        finally:
-            driver.kill()
-            driver.wait()
-        assert f"{victim.name} died (1)" in log.read_text()
-        assert "goes on from its checkpoint" in log.read_text()
-        (before,) = table(out)
-        assert before["trial"] == expected[1]["trial"]
-        model = out / before["run"] / "model.keras"
-        stamp = model.stat().st_mtime
-        assert start().wait() == 0, log.read_text()
-
-    assert "2 of 2 trials" in log.read_text()
-    assert model.stat().st_mtime == stamp  # what was done is not done again
-    found = table(out)
-    for row, other in zip(found, expected, strict=True):
-        for column in other.keys() - TIMES:
-            wanted = other[column]
-            if isinstance(wanted, float):
-                assert float(row[column]) == pytest.approx(wanted, rel=1e-5)
-            else:
-                assert row[column] == str("" if wanted is None else wanted)
-        assert set(row) - set(other) <= TIMES | {"file_bytes"}
-    check_columns(found)
-    check_parquet(out, found)
-
-
-def check_columns(rows):
-    first = rows[0]
-    assert float(first["ms_per_frame"]) > 0
-    assert 0 < float(first["occupancy"]) < 1
-    dense = float(first["dense_macs"])
-    assert float(first["effective_macs"]) == pytest.approx(
-        float(first["occupancy"]) * dense
-    )
-    operands = [c for c in first if c.startswith("occupancy/recurrent")]
-    assert len(operands) == 2
-    assert first["options"] == '{"theta": 0.1}'
-    for column in ("epochs", "batch_size", "version/keras", "test/accuracy"):
-        assert first[column] != "", column
-    assert first["status"] == "finished"
-
-
-def check_parquet(out, rows):
-    import pyarrow.parquet
-
-    typed = pyarrow.parquet.read_table(out / "results.parquet").to_pylist()
-    assert [row["trial"] for row in typed] == [row["trial"] for row in rows]
-    for row, text in zip(typed, rows):
-        assert row["test/accuracy"] == float(text["test/accuracy"])
-        assert row["units"] == int(text["units"])
 
 
 class TestBadInput:
@@ -241,6 +79,11 @@ class TestBadInput:
         )
         assert "epochs=2 in place of 9" in error("--backend", "jax")
 
+    def test_nobody_at_the_address(self, error, tmp_path):
+        message = error("--address", "127.0.0.1:1")
+        assert "Ray does not answer at `--address` 127.0.0.1:1" in message
+        assert not (tmp_path / "cache").exists()
+
     def test_two_drivers(self, error, tmp_path):
         from sweeping.trial import only_one
         from training.run_folder import RunFolder
@@ -264,61 +107,6 @@ def test_the_papers_grid(task, trials):
     assert {trial.config.seed for trial in found} == set(range(5))
     quick = grid.trials(config_class, grid.find(task, "quick"))
     assert {trial.config.model for trial in quick} >= {"duspar", "spar"}
-
-
-def test_trials_whose_process_dies(tmp_path, monkeypatch):
-    """Taken up again as often as allowed, by a real Ray, without training."""
-    import io
-
-    import rich.console
-
-    import kws
-    from sweeping import cluster
-    from sweeping import grid
-    from sweeping import trial as trials
-    from sweeping.driver import Sweep
-    from sweeping.monitor import Monitor
-    from training import TrainingError
-    from training.run_folder import RunFolder
-
-    def die_as_often_as_the_seed(task, settings, path, arguments):
-        import os
-        import signal
-
-        path.mkdir(parents=True, exist_ok=True)
-        with open(path / "lives", "a+") as lives:
-            lives.seek(0)
-            count = len(lives.read())
-            lives.write(".")
-        if count < settings["seed"]:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return f"{arguments} ended in life {count + 1}"
-
-    monkeypatch.setattr(trials, "run", die_as_often_as_the_seed)
-    monkeypatch.setenv("RAY_worker_niceness", "0")
-    text = "models: {duspar: {units: [8]}}\nseeds: [0, 1, 9]"
-    planned = grid.trials(kws.Config, write_grid(tmp_path, text))
-    sweep = Sweep(planned, RunFolder(tmp_path / "out"), "a trial")
-    console = rich.console.Console(file=io.StringIO(), width=200)
-    with cluster.connected(None, 0.5, 0, "jax") as ray:
-        with pytest.raises(TrainingError, match="1 and 64 a trial, while"):
-            cluster.check_resources(ray, 1, 64)
-        with Monitor(console) as monitor:
-            sweep.run(ray, monitor, workers=3, retries=2, cpus=0.5, gpus=0)
-    errors = [sweep.failed[trial.name] for trial in planned]
-    assert errors[0] == "a trial ended in life 1"
-    assert errors[1] == "a trial ended in life 2"
-    assert errors[2].startswith("The process of the trial ended 3 times")
-    assert [len((sweep.path(t) / "lives").read_text()) for t in planned] == [
-        1,
-        2,
-        3,
-    ]
-    shown = console.file.getvalue()
-    assert "duspar-8-seed1 died (1)" in shown
-    assert "goes on from its checkpoint" in shown
-    assert "duspar-8-seed9 died (3)" in shown and "is given up" in shown
-    assert [row["status"] for row in table(tmp_path / "out")] == ["failed"] * 3
 
 
 def test_progress_and_time_left(tmp_path):
@@ -363,6 +151,67 @@ def test_progress_and_time_left(tmp_path):
         "duspar-8-seed1",
         "1/2",
     ]
+
+
+def test_every_column_of_the_table(tmp_path, kws):
+    """Read back from both files: what was trained, counted and measured."""
+    import csv
+    import json
+
+    import pyarrow.parquet
+
+    import kws as recipe
+    from sweeping import grid
+    from sweeping import results
+    from training.run_folder import RunFolder
+
+    (trial, *_) = grid.trials(recipe.Config, write_grid(tmp_path))
+    result = json.loads((kws / "result.json").read_text())
+    result["validation"] = {"accuracy": 0.9, "loss": 0.4}
+    (kws / "result.json").write_text(json.dumps(result))
+    speed = {"ms_per_frame": 0.02, "ms_per_frame_p99": 0.03}
+    speed |= {"real_time_factor": 0.001, "file_bytes": 12345}
+    (kws / "speed.json").write_text(json.dumps(speed))
+    row = results.row(trial, kws)
+    failed = results.row(trial, kws, "It broke")
+    results.write(RunFolder(tmp_path), [row, failed])
+
+    profile = json.loads((kws / "profile.json").read_text())
+    expected = {
+        **trial.config.to_dict(),
+        **speed,
+        "options": "{}",
+        "sizes": "[70, 35, 35]",
+        "trial": "duspar-8-seed0",
+        "status": "finished",
+        "run": f"{tmp_path.name}/kws",
+        "data_name": result["data"],
+        "test/accuracy": 0.9253,
+        "test/count": 870,
+        "validation/accuracy": 0.9,
+        "validation/loss": 0.4,
+        "version/keras": "3.15.0",
+        "version/python": "3.11.2",
+        "version/git_revision": "4e4a2e9",
+        "seconds": 512.3,
+    }
+    for name in ("parameters", "dense_macs", "effective_macs", "occupancy"):
+        expected[name] = result[name]
+    expected["best_epoch"] = result["best_epoch"]
+    for layer in profile["layers"]:
+        for operand, share in layer["occupancies"].items():
+            expected[f"occupancy/{layer['name']}/{operand}"] = share
+    operands = [name for name in expected if "occupancy/recurrent" in name]
+    assert len(operands) == 4  # two layers, e+ and y+
+    assert row == expected
+
+    typed = pyarrow.parquet.read_table(tmp_path / "results.parquet").to_pylist()
+    with open(tmp_path / "results.csv", newline="") as file:
+        texts = list(csv.DictReader(file))
+    assert {k: v for k, v in typed[0].items() if k != "error"} == expected
+    assert typed[1]["status"] == "failed" and typed[1]["error"] == "It broke"
+    for row, text in zip(typed, texts, strict=True):
+        assert {k: "" if v is None else str(v) for k, v in row.items()} == text
 
 
 def test_a_failed_trial_is_a_row(tmp_path):

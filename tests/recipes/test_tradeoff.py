@@ -159,6 +159,64 @@ def test_files(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    "seeds, words",
+    [
+        ((0,), "one seed a point, there are no error bars"),
+        ((0, 1), "2 seeds a point, bars are standard deviations over seeds."),
+    ],
+)
+def test_page_says_what_the_bars_are(tmp_path, seeds, words):
+    import report
+
+    path = write(tmp_path / "results.csv", fake_sweep.rows(seeds=seeds))
+    assert report.main([str(path)]) == 0
+    page = (tmp_path / "tradeoff.html").read_text()
+    assert words in page
+    assert ("its uncertainty is not known" in page) == (len(seeds) == 1)
+    assert ("(one seed)" in page) == (len(seeds) == 1)
+
+
+def test_sweep_that_was_stopped_half_way(tmp_path, axes):
+    """Points, times and seeds that are missing leave the others alone."""
+    import report
+    from tradeoff import points
+
+    def there(row):
+        if row["model"] == "spar":
+            return row["units"] < 64
+        if row["model"] == "delta_gru":
+            return row["units"] == 32
+        return row["model"] != "mingru" and row["seed"] == 0
+
+    whole = fake_sweep.rows(seeds=(0, 1))
+    rows = [row for row in whole if there(row)]
+    failed = {"status": "failed", "task": "kws", "model": "gru", "units": 32}
+    for row in rows:
+        del row["ms_per_frame"]
+    path = write(tmp_path / "results.csv", [*rows, failed])
+    assert report.main([str(path)]) == 0
+    page = (tmp_path / "tradeoff.html").read_text()
+    # No chart of times, and no curve of what was not trained.
+    assert page.count('class="chart tradeoff"') == 1
+    assert 'data-curve="minGRU"' not in page
+    assert "1 to 2 seeds a point" in page
+    score = axes[1]
+    found = {
+        (p.model, p.units): p
+        for curve in points.curves(points.read(path))
+        for p in curve.points
+    }
+    for row in rows:
+        point = found[row["model"], row["units"]]
+        values = [
+            100 * other["test/accuracy"]
+            for other in rows
+            if (other["model"], other["units"]) == (row["model"], row["units"])
+        ]
+        assert point.mean(score) == pytest.approx(np.mean(values))
+
+
+@pytest.mark.parametrize(
     "rows, words",
     [
         ([], "has no finished trial"),
