@@ -30,7 +30,7 @@ def build():
     cmake = shutil.which("cmake") or pathlib.Path(sys.executable).with_name(
         "cmake"
     )
-    folder = ROOT / "build" / "bench"
+    folder = ROOT / "build" / "bench" / "cmake"
     for command in (
         [cmake, "-S", ROOT / "tflite", "-B", folder, "-DDUSPAR_BENCHMARKS=ON"],
         [cmake, "--build", folder],
