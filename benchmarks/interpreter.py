@@ -50,8 +50,9 @@ def log(text):
 def dense_library(log):
     """The path of the library of dense kernels, or `None`."""
     try:
-        return kernels.build().with_name("libbench_grus.so")
-    except (OSError, SystemExit) as e:
+        (path,) = kernels.build("bench_grus").glob("libbench_grus.*")
+        return path
+    except OSError as e:
         log(f"left out: our own dense GRU ({e})")
         return None
 
@@ -67,6 +68,13 @@ def parse_arguments(arguments=None):
     )
     parser.add_argument(
         "--rounds", type=int, help="turns of each (default: 51)"
+    )
+    parser.add_argument(
+        "--statistic",
+        choices=timing.STATISTICS,
+        default="median",
+        help="what is reported of the turns (default: median); the least is "
+        "what a busy machine disturbs least",
     )
     parser.add_argument(
         "--stack",
@@ -86,9 +94,6 @@ def parse_arguments(arguments=None):
         "may be given several times",
     )
     parser.add_argument(
-        "--no-whole", action="store_true", help="leave out whole models"
-    )
-    parser.add_argument(
         "--quick",
         action="store_true",
         help="small layers and few rounds, to see that all of it works",
@@ -96,71 +101,98 @@ def parse_arguments(arguments=None):
     return parser.parse_args(arguments)
 
 
-def measure_stacks(makers, chosen, rounds, quick):
-    """Figures of stacks of random weights, by name."""
-    found = {}
-    occupancies = (0.25, 0.5, 1.0) if quick else stacks.OCCUPANCIES
-    for stack in chosen:
-        log(stack.name)
-        turns = makers.all(stack, occupancies=occupancies)
-        # Large layers take long, and vary less.
-        large = stack.parameters("DuSpaR") > 500_000
-        found[stack.name] = timing.measure(
-            turns, rounds // 3 if large else rounds
-        )
-    return found
+class Bench:
+    """Makes lanes and measures them, as the options say.
 
+    Args:
+        options: The command line's.
+    """
 
-def measure_trained(makers, runs, rounds):
-    """Figures of trained models: of recurrent layers, and of the whole."""
-    layers, whole = {}, {}
-    for run, data in runs:
-        log(run)
-        model = trained.Trained(run, data)
-        name = f"{model.task}, {pathlib.Path(run).name}"
-        turns = [makers.empty(), *model.sparse(makers, files.FORMATS)]
-        turns += makers.opponents(model.stack)
-        layers[name] = timing.measure(turns, rounds)
-        turns = trained.whole_lanes(
-            makers, model.task, model.model, model.audio, model.name
-        )
-        whole[name] = timing.measure([makers.empty(), *turns], rounds)
-    return layers, whole
+    def __init__(self, options):
+        self.quick, self.statistic = options.quick, options.statistic
+        self.rounds = options.rounds or (3 if options.quick else 51)
+        self.formats = files.FORMATS[:: 3 if options.quick else 1]
+        self.occupancies = stacks.OCCUPANCIES
+        if options.quick:
+            self.occupancies = (0.25, 0.5, 1.0)
+        store = files.Files(pathlib.Path(options.out) / "files")
+        self.peers = peers.Peers(store, dense_library(log), log)
+
+    def measure(self, lanes, large=False):
+        """Figures; large layers take long, and get a third of the turns."""
+        rounds = max(3, self.rounds // 3) if large else self.rounds
+        lanes = [self.peers.empty(), *lanes]
+        return timing.measure(lanes, rounds, self.statistic)
+
+    def stacks(self, chosen):
+        """Figures of stacks of random weights, by name."""
+        found = {}
+        for stack in chosen:
+            log(stack.name)
+            turns = self.peers.sparse(stack, self.formats, self.occupancies)
+            turns += self.peers.opponents(stack)
+            large = stack.parameters("DuSpaR") > 500_000
+            found[stack.name] = self.measure(turns, large)
+        return found
+
+    def trained(self, runs):
+        """Figures of trained models: of recurrent layers, and of the whole."""
+        layers, whole = {}, {}
+        for run, data in runs:
+            log(run)
+            model = trained.Trained(run, data)
+            name = f"{model.task}, {pathlib.Path(run).name}"
+            turns = model.sparse(self.peers, self.formats)
+            turns += [] if self.quick else self.peers.opponents(model.stack)
+            layers[name] = self.measure(turns)
+            whole[name] = self.measure(
+                trained.whole_lanes(
+                    self.peers,
+                    model.task,
+                    self.formats,
+                    model.model,
+                    model.audio,
+                    model.name,
+                )
+            )
+        return layers, whole
+
+    def whole(self):
+        """Figures of the paper's models, untrained, and of RNNoise."""
+        found = {}
+        for task in trained.BUILDERS:
+            log(f"{task}, whole")
+            turns = trained.whole_lanes(self.peers, task, self.formats)
+            if task == "se":
+                turns += self.peers.attempt(
+                    "RNNoise", lanes.RNNoise, runtime="C", seconds=0.01
+                )
+            found[f"{task}, untrained"] = self.measure(turns)
+        return found
 
 
 def main(arguments=None):
     """Measures, and writes tables, figures and plots."""
     options = parse_arguments(arguments)
-    out = pathlib.Path(options.out)
-    rounds = options.rounds or (3 if options.quick else 51)
+    bench = Bench(options)
     chosen = stacks.SMALL if options.quick else stacks.STACKS
     if options.stack:
         chosen = [s for s in stacks.STACKS if s.name in options.stack]
-    makers = peers.Peers(files.Files(out / "files"), dense_library(log), log)
     result = {
         "about": report.surroundings(
-            shlex.join(["python", "benchmarks/interpreter.py", *sys.argv[1:]]),
-            native.kernels()[0],
+            command=shlex.join(["python", *sys.argv]),
+            kernel=native.kernels()[0],
+            rounds=bench.rounds,
+            statistic=bench.statistic,
         ),
         "parameters": {s.name: s.parameters("DuSpaR") for s in chosen},
-        "stacks": measure_stacks(makers, chosen, rounds, options.quick),
+        "stacks": bench.stacks(chosen),
     }
-    result["trained"], result["whole"] = measure_trained(
-        makers, options.run, rounds
-    )
-    if not options.no_whole and not options.quick:
-        for task in trained.BUILDERS:
-            log(f"{task}, whole")
-            turns = [makers.empty(), *trained.whole_lanes(makers, task)]
-            if task == "se":
-                turns += makers.attempt(
-                    "RNNoise", lanes.RNNoise, runtime="C", seconds=0.01
-                )
-            result["whole"][f"{task}, untrained"] = timing.measure(
-                turns, rounds
-            )
-    result["missing"] = makers.missing
-    out.mkdir(parents=True, exist_ok=True)
+    result["trained"], result["whole"] = bench.trained(options.run)
+    if not options.quick:
+        result["whole"] |= bench.whole()
+    result["missing"] = bench.peers.missing
+    out = pathlib.Path(options.out)
     (out / "interpreter.json").write_text(json.dumps(result, indent=1))
     (out / "interpreter.md").write_text(report.page(result))
     plots.by_occupancy(result["stacks"], out / "occupancy.png")

@@ -190,11 +190,6 @@ class Peers:
             vectors=native.kernels()[0],
         )
 
-    def all(self, stack, formats=files.FORMATS, occupancies=stacks.OCCUPANCIES):
-        """All lanes of a stack."""
-        found = [self.empty(), *self.sparse(stack, formats, occupancies)]
-        return found + self.opponents(stack)
-
     def opponents(self, stack):
         """All that DuSpaR is compared with."""
         found = self.attempt(

@@ -32,7 +32,7 @@ def by_occupancy(results, path):
             if not found:
                 continue
             x = [100 * f["occupancy"] for f in found]
-            y = [f["median_us"] for f in found]
+            y = [f["us"] for f in found]
             label = f"{weights} x {operands}"
             axis.plot(x, y, "o-", color=color, ms=3.5, lw=1.3, label=label)
             if weights == "float32":
@@ -51,13 +51,14 @@ def by_occupancy(results, path):
             found = find(figures, name=label)
             if found:
                 axis.axhline(
-                    found["median_us"],
+                    found["us"],
                     color=color,
                     ls=style,
                     lw=1.1,
                     label=label,
                 )
         axis.set_title(name, fontsize=10)
+        axis.margins(y=0.1)
         axis.set_xlim(0, 104)
         axis.set_ylim(bottom=0)
         axis.set_xlabel("occupancy, %")
@@ -107,14 +108,14 @@ def by_size(results, parameters, path):
         label = f"DuSpaR sparse {weights} x {operands}, 50 %"
         lines.append((label, color, "o-", [f[0] if f else None for f in found]))
     for label, color, style, found in lines:
-        points = [(a, f["median_us"]) for a, f in zip(x, found) if f]
+        points = [(a, f["us"]) for a, f in zip(x, found) if f]
         if points:
             axis.plot(
                 *zip(*points), style, color=color, ms=4, lw=1.4, label=label
             )
     axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.set_xticks(x, names, fontsize=8, rotation=30)
+    axis.set_xticks(x, names, fontsize=8, rotation=90)
     axis.minorticks_off()
     axis.set_xlabel("layer of DuSpaR (by parameters); others have as many")
     axis.set_ylabel("microseconds a frame")

@@ -19,8 +19,8 @@ PACKAGES = (
 )
 
 
-def surroundings(command, kernel):
-    """Machine, versions, date and command, as a dictionary."""
+def surroundings(**more):
+    """Machine, versions and date, as a dictionary."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -29,12 +29,11 @@ def surroundings(command, kernel):
             versions[name] = None
     return {
         "date": datetime.date.today().isoformat(),
-        "command": command,
         "machine": platform.machine(),
         "processor": processor(),
-        "kernel": kernel,
         "python": platform.python_version(),
         "versions": versions,
+        **more,
     }
 
 
@@ -112,9 +111,7 @@ def occupancy_table(results):
                 )
             }
             row = [name, weights, operands]
-            row += [
-                f"{by[o]['median_us']:.2f}" if o in by else None for o in asked
-            ]
+            row += [f"{by[o]['us']:.2f}" if o in by else None for o in asked]
             ends = by.get(0.5), by.get(1.0)
             if all(ends):
                 row.append(times(*ratio(*ends)))
@@ -151,11 +148,11 @@ def opponent_tables(results):
             found = sparse_lanes(
                 figures, weights=weights, operands=operands, asked=0.5
             )
-            row.append(f"{found[0]['median_us']:.2f}" if found else None)
+            row.append(f"{found[0]['us']:.2f}" if found else None)
         clock.append(row)
     empty = ["(an empty file)"]
     for figures in results.values():
-        empty.append(f"{find(figures, name='empty file')['median_us']:.2f}")
+        empty.append(f"{find(figures, name='empty file')['us']:.2f}")
     for name in names:
         row, times_row = [name], [name]
         for figures in results.values():
@@ -164,7 +161,7 @@ def opponent_tables(results):
                 row.append(None)
                 times_row.append(None)
                 continue
-            row.append(f"{f['median_us']:.2f}")
+            row.append(f"{f['us']:.2f}")
             base = reference(figures, f["weights"])
             times_row.append(times(*ratio(f, base)) if base else None)
         clock.append(row)
@@ -189,8 +186,7 @@ def trained_table(trained):
                     title,
                     f["name"],
                     None if f["occupancy"] is None else percent(f["occupancy"]),
-                    f"{f['median_us']:.2f} "
-                    f"({f['low_us']:.2f}-{f['high_us']:.2f})",
+                    f"{f['us']:.2f} ({f['low_us']:.2f}-{f['high_us']:.2f})",
                     "1"
                     if is_base
                     else times(*ratio(f, base))
@@ -215,10 +211,9 @@ def whole_table(whole):
                     title,
                     f["name"],
                     None if f["occupancy"] is None else percent(f["occupancy"]),
-                    f"{f['median_us']:.2f} "
-                    f"({f['low_us']:.2f}-{f['high_us']:.2f})",
+                    f"{f['us']:.2f} ({f['low_us']:.2f}-{f['high_us']:.2f})",
                     seconds and f"{seconds * 1000:g} ms",
-                    seconds and f"{f['median_us'] / seconds / 1e4:.3f} %",
+                    seconds and f"{f['us'] / seconds / 1e4:.3f} %",
                 ]
             )
             title = ""
@@ -242,7 +237,9 @@ def page(result):
     parts = [
         f"    {about['command']}\n\n{about['processor']}, kernel "
         f"`{about['kernel']}`; Python {about['python']}, {versions}; "
-        f"{about['date']}.",
+        f"{about['date']}. Microseconds a frame, {about['statistic']} of "
+        f"{about['rounds']} turns (a third of them for large layers); "
+        "in brackets the quartiles.",
     ]
     if result["stacks"]:
         parts += ["## DuSpaR by occupancy", occupancy_table(result["stacks"])]

@@ -84,10 +84,7 @@ STACKS = (
     Stack("512-512", 512, (512,)),
     Stack("1024-1024", 1024, (1024,)),
 )
-SMALL = (
-    Stack("small", 12, (16, 16), pools=(2, 1)),
-    Stack("12-20", 12, (20,)),
-)
+SMALL = (Stack("12-16", 12, (16, 16), pools=(2, 1)),)
 
 
 @dataclass

@@ -123,7 +123,7 @@ def _pool_behind(model, layer):
     return getattr(following[0], "pool_size", 1) if following else 1
 
 
-def whole_lanes(peers, task, model=None, audio=None, name="untrained"):
+def whole_lanes(peers, task, formats, model=None, audio=None, name="untrained"):
     """Whole models from audio, and the paper's GRU for the same task."""
     build, (units, gru_units) = BUILDERS[task], PAPER[task]
     if audio is None:
@@ -134,7 +134,8 @@ def whole_lanes(peers, task, model=None, audio=None, name="untrained"):
         _adapt(model, audio)
     gru = build("gru", gru_units)
     _adapt(gru, audio)
-    made = [(model, "DuSpaR", w, {"weights": w}) for w in files_weights()]
+    types = dict.fromkeys(weights for weights, _ in formats)
+    made = [(model, "DuSpaR", w, {"weights": w}) for w in types]
     made.append((model, "DuSpaR", "built-in", {"ops": "builtin"}))
     made.append((gru, "GRU", "float32", {"ops": "builtin"}))
     found = []
@@ -159,11 +160,6 @@ def whole_lanes(peers, task, model=None, audio=None, name="untrained"):
             )
         )
     return found
-
-
-def files_weights():
-    """The types of weights, each once."""
-    return tuple(dict.fromkeys(weights for weights, _ in files.FORMATS))
 
 
 def _adapt(model, audio):

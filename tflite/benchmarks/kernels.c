@@ -5,6 +5,9 @@
  *
  *   bench_kernels [rounds [stack [kernel]]]
  *
+ * With 0 rounds nothing is timed: the steps run within one function, once for
+ * each figure, so that valgrind can count their instructions.
+ *
  * What is compared takes turns, and a figure is the median over the rounds.
  * The entries that are zero change from step to step at random.
  */
@@ -110,6 +113,12 @@ static void step(runner* r) {
     duspar_layer_execute(r->layer[i], &s, r->scratch[i], &r->counts[i]);
   }
   r->frame = (r->frame + 1) % FRAMES;
+}
+
+/* Not static and not inline: callgrind knows it by its name. */
+__attribute__((noinline)) void duspar_bench_counted(runner* r);
+void duspar_bench_counted(runner* r) {
+  for (int k = 0; k < FRAMES; ++k) step(r);
 }
 
 static void fill_weights(void* to, size_t count, int type, double size) {
@@ -240,8 +249,7 @@ static void make_gru(runner* r, int i, int n, int m, const gru_kernel* kernel) {
   r->gru[i] = gru_create(kernel, inputs, units, weights, recurrent,
                          recurrent + 3 * units * units);
   duspar_release(weights);
-  r->weight_bytes +=
-      kernel->weight_bytes(inputs, units) / (size_t)r->every[i];
+  r->weight_bytes += kernel->weight_bytes(inputs, units) / (size_t)r->every[i];
 }
 
 static void free_runner(runner* r) {
@@ -305,6 +313,7 @@ static void bench(const stack* s, const format* f, const char* kernel,
   }
   for (int o = 0; o < count; ++o) {
     runner* r = &runners[o];
+    if (rounds == 0) duspar_bench_counted(r);
     qsort(r->times, (size_t)rounds, sizeof(double), compare);
     printf(
         "{\"stack\": \"%s\", \"model\": \"%s\", \"kernel\": \"%s\", "
@@ -343,8 +352,9 @@ int main(int argc, char** argv) {
   int rounds = argc > 1 ? atoi(argv[1]) : 101;
   const char* only_stack = argc > 2 && argv[2][0] ? argv[2] : NULL;
   const char* only_kernel = argc > 3 ? argv[3] : NULL;
-  if (rounds < 1 || rounds > MAX_ROUNDS) rounds = 101;
-  for (size_t kb = 16; only_stack == NULL && kb <= 1 << 18; kb *= 2) {
+  if (rounds < 0 || rounds > MAX_ROUNDS) rounds = 101;
+  for (size_t kb = 16; rounds > 0 && only_stack == NULL && kb <= 1 << 18;
+       kb *= 2) {
     bandwidth(kb << 10, rounds);
   }
   for (int s = 0; s < STACKS; ++s) {
