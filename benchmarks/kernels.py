@@ -24,6 +24,8 @@ import subprocess
 import sys
 import tempfile
 
+from keras_duspar import native
+
 ROOT = pathlib.Path(__file__).parent.parent
 COUNTED = "duspar_bench_counted"
 STEPS = 64  # that function's
@@ -196,7 +198,9 @@ def main(arguments=None):
     )
     parser.add_argument("--rounds", type=int, default=101)
     parser.add_argument("--stack", help="such as KWS, SE or 128-128")
-    parser.add_argument("--kernel", help="such as avx2")
+    parser.add_argument(
+        "--kernel", help="such as avx2, or all (default: the fastest)"
+    )
     parser.add_argument(
         "--instructions",
         action="store_true",
@@ -209,9 +213,9 @@ def main(arguments=None):
         figures = count(program, options.stack, options.kernel)
         name, text = "instructions", instruction_tables(figures)
     else:
-        figures = measure(
-            program, options.rounds, options.stack, options.kernel
-        )
+        kernel = options.kernel or native.kernels()[0]
+        kernel = None if kernel == "all" else kernel
+        figures = measure(program, options.rounds, options.stack, kernel)
         name, text = "kernels", time_tables(figures)
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)

@@ -110,8 +110,8 @@ class FilePart:
         if detail["dtype"] == np.int8:
             scale, zero = detail["quantization"]
             value = np.rint(value / scale) + zero
-            value = np.clip(value, -128, 127).astype("int8")
-        self._interpreter.set_tensor(index, value)
+            value = np.clip(value, -128, 127)
+        self._interpreter.set_tensor(index, value.astype(detail["dtype"]))
 
     def _get(self, index):
         detail = self._details[index]

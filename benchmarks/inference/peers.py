@@ -3,6 +3,8 @@
 What is not installed is left out and named.
 """
 
+import zlib
+
 import numpy as np
 
 from inference import files
@@ -25,6 +27,11 @@ def gru_weights(rng, features, widths):
         )
         features = m
     return [[w.astype("float32") for w in layer] for layer in found]
+
+
+def file_name(kind, features, widths, type_):
+    """What a file of random weights is kept under: stacks share them."""
+    return "-".join(map(str, (kind, features, *widths, type_)))
 
 
 class Peers:
@@ -60,7 +67,8 @@ class Peers:
 
     def sparse(self, stack, formats, occupancies):
         """DuSpaR by sparse operators."""
-        frames, template = stacks.random_stack(stack)
+        frames = stacks.random_frames(stack)
+        template = stacks.random_layers(stack)
         at = {
             o: stacks.at_occupancy(stack, frames, template, o)
             for o in occupancies
@@ -96,7 +104,9 @@ class Peers:
         return found
 
     def _template(self, stack, i, features, layers, weights, operands, frames):
-        name = f"{stack.name}-{i}-{weights}-{operands}"
+        # Biases are found for these kernels and no others.
+        check = zlib.crc32(b"".join(w.kernels[0].tobytes() for w in layers))
+        name = f"{stack.name}-{i}-{weights}-{operands}-{check:08x}"
         data = np.zeros((1, 4, features), "f") + frames[0, 0]
 
         def make(path):
@@ -108,10 +118,10 @@ class Peers:
 
     def builtin(self, stack):
         """DuSpaR by built-in operators, which compute every product."""
-        frames, template = stacks.random_stack(stack)
-        layers = stacks.at_occupancy(stack, frames, template, 0.5)
+        frames = stacks.random_frames(stack)
+        layers = stacks.random_layers(stack)
         parts, first = [], 0
-        for i, (features, widths, pool) in enumerate(stack.segments("DuSpaR")):
+        for features, widths, pool in stack.segments("DuSpaR"):
             segment = layers[first : first + len(widths)]
             first += len(widths)
 
@@ -119,7 +129,8 @@ class Peers:
                 model = files.duspar_model(features, segment)
                 tflite.convert(model, path, streaming=True, ops="builtin")
 
-            content = self.store.get(f"{stack.name}-{i}-builtin", make)
+            name = file_name("DuSpaR", features, widths, "builtin")
+            content = self.store.get(name, make)
             parts.append((lanes.FilePart(content), pool))
         return lanes.Lane(
             "DuSpaR built-in",
@@ -132,14 +143,14 @@ class Peers:
 
     def litert(self, stack, kind, type_):
         """Keras' GRU or LSTM through LiteRT's converter."""
-        frames, _ = stacks.random_stack(stack)
+        frames = stacks.random_frames(stack)
         parts = []
-        for i, (features, widths, pool) in enumerate(stack.segments(kind)):
+        for features, widths, pool in stack.segments(kind):
 
             def make(path, features=features, widths=widths):
                 files.write_cells(path, kind, features, widths, type_)
 
-            name = f"{stack.name}-{i}-{kind}-{type_}"
+            name = file_name(kind, features, widths, type_)
             parts.append((lanes.FilePart(self.store.get(name, make)), pool))
         return self._peer(
             lanes.Lane, stack, kind, "LiteRT", type_, frames, parts
@@ -159,7 +170,7 @@ class Peers:
 
     def gru(self, stack, part_class, runtime):
         """A GRU of another package."""
-        frames, _ = stacks.random_stack(stack)
+        frames = stacks.random_frames(stack)
         rng = np.random.default_rng(1)
         parts = [
             (part_class(gru_weights(rng, features, widths)), pool)
@@ -173,7 +184,7 @@ class Peers:
         """Our own dense GRU in C."""
         if self.library is None:
             raise ImportError("needs CMake and a C compiler")
-        frames, _ = stacks.random_stack(stack)
+        frames = stacks.random_frames(stack)
         rng = np.random.default_rng(1)
         widths = stack.widths("GRU")
         return self._peer(

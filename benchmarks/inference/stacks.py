@@ -137,17 +137,21 @@ def random_weights(rng, n, m):
     return Weights(kernels, gates + others)
 
 
-def random_stack(stack, seed=0):
-    """Frames of noise and the weights of every layer."""
-    rng = np.random.default_rng(seed)
-    frames = rng.normal(size=(FRAMES, stack.features)).astype("f")
+def random_frames(stack, rng=None):
+    """Frames of noise."""
+    rng = rng or np.random.default_rng(0)
+    return rng.normal(size=(FRAMES, stack.features)).astype("f")
+
+
+def random_layers(stack):
+    """The weights of every layer of DuSpaR."""
+    rng = np.random.default_rng(0)
+    random_frames(stack, rng)  # other numbers than those
     widths = (stack.features, *stack.units)
-    return frames, [
-        random_weights(rng, n, m) for n, m in zip(widths, widths[1:])
-    ]
+    return [random_weights(rng, n, m) for n, m in zip(widths, widths[1:])]
 
 
-def at_occupancy(stack, frames, layers, occupancy, repeats=6):
+def at_occupancy(stack, frames, layers, occupancy, repeats=4):
     """The layers with biases that make their operands so occupied.
 
     Every entry of every operand is above zero in that share of the time
@@ -159,7 +163,7 @@ def at_occupancy(stack, frames, layers, occupancy, repeats=6):
         frames: Array of inputs.
         layers: List of `Weights`.
         occupancy: Float in (0, 1].
-        repeats: Integer, how often. Default: 6.
+        repeats: Integer, how often. Default: 4.
 
     Returns:
         A list of `Weights` with the same kernels.

@@ -15,6 +15,7 @@ from keras_duspar.audio_files import read_mono
 from keras_duspar.tflite.sparse_ops import sparse_op_of
 
 RATE = 16000
+FRAMES = 1024  # of the recordings, at most, that recurrent layers get
 BUILDERS = {
     "kws": models.keyword_spotter,
     "slu": models.intent_recognizer,
@@ -79,7 +80,8 @@ class Trained:
             (PAPER[self.task][1],) * len(units) if same else (),
         )
         front = keras.Model(self.model.input, recurrent[0].input)
-        self.frames = np.array(front(self.audio[np.newaxis])[0], "float32")
+        frames = np.array(front(self.audio[np.newaxis])[0], "float32")
+        self.frames = frames[:FRAMES]
 
     def sparse(self, peers, formats):
         """Lanes of the recurrent layers by sparse operators."""
@@ -100,9 +102,10 @@ class Trained:
                 content = peers.store.get(name, make, weights, operands)
                 part = lanes.FilePart(content)
                 parts.append((part, pool))
-                data = np.array(model(data[:, : 4 * (data.shape[1] // 4)]))
-                data = data[:, : data.shape[1] // pool * pool]
-                data = data.reshape(1, -1, pool, widths[-1]).mean(axis=2)
+                if first < len(self.weights):  # for the next segment
+                    whole = data.shape[1] // pool * pool
+                    data = np.array(model(data[:, :whole]))
+                    data = data.reshape(1, -1, pool, widths[-1]).mean(axis=2)
             found.append(
                 lanes.Lane(
                     f"DuSpaR {weights}/{operands}",
