@@ -228,6 +228,70 @@ def whole_table(whole):
     return markdown(header, rows)
 
 
+def largest_error(results):
+    """How far counted occupancies are from those that were asked for."""
+    return max(
+        abs(f["occupancy"] - f["asked"])
+        for figures in results.values()
+        for f in sparse_lanes(figures)
+    )
+
+
+def goal_table(result):
+    """What was aimed at, and what was measured."""
+    rows = []
+
+    def add(goal, limit, above, values):
+        values = {name: v for name, v in values.items() if v is not None}
+        if not values:
+            return
+        met = [v >= limit if above else v <= limit for v in values.values()]
+        verdict = "met" if all(met) else "in part" if any(met) else "missed"
+        found = ", ".join(f"{name} {v:.2f}" for name, v in values.items())
+        rows.append(
+            [goal, f"{'>=' if above else '<='} {limit}", found, verdict]
+        )
+
+    def over_half(weights, opponent):
+        found = {}
+        for name in ("KWS", "SLU", "SE"):
+            figures = result["stacks"].get(name, [])
+            base, other = (
+                reference(figures, weights),
+                find(figures, name=opponent),
+            )
+            found[name] = ratio(other, base)[0] if base and other else None
+        return found
+
+    add(
+        "LiteRT's float32 GRU / sparse float32 at 50 %",
+        4,
+        True,
+        over_half("float32", "GRU LiteRT float32"),
+    )
+    add(
+        "LiteRT's dynamic int8 GRU / sparse int8 at 50 %",
+        3,
+        True,
+        over_half("int8", "GRU LiteRT dynamic int8"),
+    )
+    halves = {}
+    for name in ("KWS", "SE"):
+        found = sparse_lanes(result["stacks"].get(name, []), weights="float32")
+        by = {f["asked"]: f for f in found}
+        if 0.5 in by and 1.0 in by:
+            halves[name] = ratio(by[0.5], by[1.0])[0]
+    add("sparse float32 at 50 % / at 100 %", 0.55, False, halves)
+    whole = {
+        name: f["us"] / f["seconds"] / 1e4
+        for name, figures in result["whole"].items()
+        for f in figures
+        if f["name"] == "se DuSpaR float32"
+    }
+    add("a frame of 1 ms of the enhancer, % of real time", 2, False, whole)
+    return markdown(["what", "goal", "measured", ""], rows)
+
+
 def page(result):
     """All tables of a result, with what they were made with."""
     about = result["about"]
@@ -242,7 +306,13 @@ def page(result):
         "in brackets the quartiles.",
     ]
     if result["stacks"]:
+        parts += ["## Goals", goal_table(result)]
         parts += ["## DuSpaR by occupancy", occupancy_table(result["stacks"])]
+        error = 100 * largest_error(result["stacks"])
+        parts.append(
+            "Occupancies that were counted differ from these by at most "
+            f"{error:.1f} points."
+        )
         parts += ["## Opponents", *opponent_tables(result["stacks"])]
     if result["trained"]:
         parts += ["## Trained models", trained_table(result["trained"])]
