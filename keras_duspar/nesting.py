@@ -14,3 +14,10 @@ def child_layers(layer):
             if isinstance(item, keras.layers.Layer):
                 found[id(item)] = item
     return list(found.values())
+
+
+def all_layers(layer):
+    """The layer itself and all that it holds, at any depth."""
+    yield layer
+    for child in child_layers(layer):
+        yield from all_layers(child)

@@ -11,7 +11,6 @@ mixed with noise.
 """
 
 import dataclasses
-import inspect
 import os
 import sys
 
@@ -24,7 +23,6 @@ import soundfile
 import training
 from datasets.batches import EnhancementBatches
 from keras_duspar import checks
-from keras_duspar import layers
 from keras_duspar import losses
 from keras_duspar import metrics
 from keras_duspar import models
@@ -36,6 +34,8 @@ SAMPLE_RATE = 16000
 @dataclasses.dataclass(kw_only=True)
 class Config(training.Config):
     task = "se"
+    # Between 2 and 400 frames, of a millisecond each: noise is slow.
+    slow = [-6.0, 0.0]
     presets = {
         # The model starts as the identity: the squared error alone would
         # lose intelligibility at first, and loud speech would drown the rest.
@@ -49,11 +49,17 @@ class Config(training.Config):
             "mse_weight": 1e3,
             "stoi_weight": 20.0,
             "mask_floor": 0.5,
+            "gate_biases": slow,
         },
         # The paper gives epochs, losses and batch size; the optimizer, the
         # length of the segments, the weights of the losses and the biases of
         # the gates are ours.
-        "paper": {"epochs": 280, "batch_size": 32, "segment": 2.0},
+        "paper": {
+            "epochs": 280,
+            "batch_size": 32,
+            "segment": 2.0,
+            "gate_biases": slow,
+        },
     }
 
     units: int = setting(116, "width of the recurrent layers")
@@ -61,14 +67,6 @@ class Config(training.Config):
     segment: float = setting(2.0, "seconds of a training example")
     validation_segment: float = setting(
         2.0, "seconds of each utterance that validation and profile hear"
-    )
-    gate_biases: list = setting(
-        # Between 2 and 400 frames, of a millisecond each: noise is slow.
-        [-6.0, 0.0],
-        "range of the gates' biases at the start, for layers that take "
-        "`gate_bias_initializer`: how long they remember",
-        nargs=2,
-        type=float,
     )
     mask_floor: float = setting(
         0.0, "least share of a feature that the mask leaves"
@@ -88,11 +86,6 @@ class Config(training.Config):
             checks.number(name, getattr(self, name), "[0.032, inf)")
         checks.number("mse_epochs", self.mse_epochs, "[0, 1]")
         checks.number("mask_floor", self.mask_floor, "[0, 1)")
-        biases = [checks.number("gate_biases", b) for b in self.gate_biases]
-        if len(biases) != 2 or biases[0] > biases[1]:
-            raise checks.bad_value(
-                "gate_biases", "the least and the largest", biases
-            )
 
 
 class SpeechEnhancement(training.Task):
@@ -100,16 +93,8 @@ class SpeechEnhancement(training.Task):
     best_by = ("-val_loss",)
 
     def build(self):
-        arguments = self.recurrent_arguments()
-        layer = layers.get(self.config.model)
-        if "gate_bias_initializer" in inspect.signature(layer).parameters:
-            biases = keras.initializers.RandomUniform(*self.config.gate_biases)
-            arguments["options"] = {
-                "gate_bias_initializer": biases,
-                **arguments["options"],
-            }
         return models.speech_enhancer(
-            mask_floor=self.config.mask_floor, **arguments
+            mask_floor=self.config.mask_floor, **self.recurrent_arguments()
         )
 
     def batches(self, split, training=False):

@@ -34,11 +34,19 @@ CTC, CTC_AND_CROSS_ENTROPY = "ctc", "ctc and cross entropy"
 @dataclasses.dataclass(kw_only=True)
 class Config(training.Config):
     task = "slu"
+    # Between 4 and 20 frames or groups of them: an intent is known at the end.
+    slow = [-3.0, -1.0]
     presets = {
-        "demo": {"epochs": 20, "batch_size": 32},
+        "demo": {
+            "epochs": 20,
+            "batch_size": 32,
+            "learning_rate": 4e-3,
+            "gate_biases": slow,
+        },
         # The paper gives epochs, batch size and losses; the optimizer, the
-        # augmentation and the weight of the cross entropy are ours.
-        "paper": {"epochs": 200, "batch_size": 64},
+        # augmentation, the weight of the cross entropy and the biases of the
+        # gates are ours.
+        "paper": {"epochs": 200, "batch_size": 64, "gate_biases": slow},
     }
 
     cross_entropy_epochs: float = setting(

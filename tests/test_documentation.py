@@ -90,9 +90,10 @@ def python_blocks():
     blocks = []
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         text = path.read_text()
-        for i, code in enumerate(
-            re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-        ):
+        found = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+        if path.name == "README.md":
+            found = ["\n".join(found)]  # one goes on with the other's model
+        for i, code in enumerate(found):
             blocks.append(pytest.param(code, id=f"{path.name}-{i}"))
     return blocks
 

@@ -94,36 +94,46 @@ class Frames(keras.layers.Layer):
         check_audio(self, input_shape)
 
     def call(self, audio):
-        return self._cut(audio, 0)
+        return self.cut(self.pad(audio))
 
     def compute_mask(self, audio, mask=None):
         if mask is None:
             return None
         valid = ops.cast(mask, "int32")
         if self.padding == "full":
-            return ops.any(self._cut(valid, 0) > 0, axis=-1)
-        return ops.all(self._cut(valid, 1) > 0, axis=-1)
+            return ops.any(self.cut(self.pad(valid)) > 0, axis=-1)
+        return ops.all(self.cut(self.pad(valid, 1)) > 0, axis=-1)
 
-    def _cut(self, audio, silence):
+    def pad(self, audio, silence=0):
+        """The audio with the silence that `padding` puts around it."""
+        if self.padding == "valid" or (
+            self.padding == "causal" and not self.overlap
+        ):
+            return audio
+        after = 0
+        if self.padding == "full":
+            samples = audio.shape[1]
+            if samples is None:
+                samples = ops.shape(audio)[1]
+            after = self.overlap + -samples % self.hop_length
+        return ops.pad(
+            audio, [[0, 0], [self.overlap, after]], constant_values=silence
+        )
+
+    def cut(self, audio):
+        """The frames that lie wholly within the audio."""
         hop = self.hop_length
         samples = audio.shape[1]
         if samples is None:
             samples = ops.shape(audio)[1]
-        before = 0 if self.padding == "valid" else self.overlap
-        after = 0
-        if self.padding == "full":
-            after = self.overlap + -samples % hop
-        if before or self.padding == "full":
-            audio = ops.pad(
-                audio, [[0, 0], [before, after]], constant_values=silence
-            )
-        hops = (samples + before + after) // hop
+        hops = samples // hop
         count = hops - self.overlap // hop
         if isinstance(count, int) and count < 1:
+            before = 0 if self.padding == "valid" else self.overlap
             raise ValueError(
                 f"`audio` of {type(self).__name__} must be at least one frame "
                 f"of {self.frame_length} samples long, with padding "
-                f"{self.padding!r}. Received {samples} samples."
+                f"{self.padding!r}. Received {samples - before} samples."
             )
         chunks = ops.reshape(
             audio[:, : hops * hop], (ops.shape(audio)[0], hops, hop)

@@ -159,7 +159,11 @@ class LogMel(keras.layers.Layer):
         )
 
     def call(self, audio):
-        return self.standardize(self.log_power(self.frames.call(audio)))
+        return self.features(self.frames.pad(audio))
+
+    def features(self, audio):
+        """Features of all frames that lie wholly within the audio."""
+        return self.standardize(self.log_power(self.frames.cut(audio)))
 
     def log_power(self, frames):
         """The logarithm of every band's power, not standardised."""

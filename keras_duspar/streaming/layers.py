@@ -50,29 +50,29 @@ class FrontEnd(StreamRule):
         """The layer that knows the frames' lengths."""
         return self.layer
 
-    def features(self, frames):
-        """What the layer makes of the frames."""
-        return frames
+    def features(self, audio):
+        """What the layer makes of the frames within the audio."""
+        return self.frames.cut(audio)
 
     def step(self, states, audio):
         audio = ops.cast(audio, self.layer.compute_dtype)
-        length, hop = self.frames.frame_length, self.frames.hop_length
+        hop = self.frames.hop_length
         new = {}
         if "history" in states:
             audio = ops.concatenate([states["history"], audio], axis=1)
             new["history"] = audio[:, -self.frames.overlap :]
-        frames = Frames(length, hop).call(audio)
+        features = self.features(audio)
         if self.early:
             missing = ops.maximum(
                 self.frames.overlap // hop - states["seen"], 0
             )
-            count = ops.shape(frames)[1]
-            frames = frames[:, ops.minimum(missing, count) :]
+            count = ops.shape(features)[1]
+            features = features[:, ops.minimum(missing, count) :]
             # Stops where it no longer matters, so that it cannot overflow.
             new["seen"] = ops.minimum(
                 states["seen"] + count, self.frames.overlap // hop
             )
-        return self.features(frames), new
+        return features, new
 
 
 @register_stream(LogMel)
@@ -82,8 +82,8 @@ class LogMelFrontEnd(FrontEnd):
     def find_frames(self):
         return self.layer.frames
 
-    def features(self, frames):
-        return self.layer.standardize(self.layer.log_power(frames))
+    def features(self, audio):
+        return self.layer.features(audio)
 
 
 @register_stream(OverlapAdd)

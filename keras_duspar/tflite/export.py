@@ -10,7 +10,7 @@ from flatbuffers import flexbuffers
 
 import keras_duspar
 from keras_duspar import checks
-from keras_duspar.nesting import child_layers
+from keras_duspar.nesting import all_layers
 from keras_duspar.profiling.profile import dense_profile
 from keras_duspar.quantization.model import quantized_layers
 from keras_duspar.streaming import Recurrent
@@ -89,20 +89,14 @@ def _shrinker(model):
 
 def in_float32(model):
     """The model, or a copy that computes in float32 if it does not."""
-    layers = list(_all_layers(model))
+    layers = list(all_layers(model))
     if all(layer.compute_dtype == "float32" for layer in layers):
         return model
     copy = keras.models.clone_model(model)
     copy.set_weights(model.get_weights())
-    for layer in _all_layers(copy):
+    for layer in all_layers(copy):
         layer.dtype_policy = "float32"
     return copy
-
-
-def _all_layers(layer):
-    yield layer
-    for child in child_layers(layer):
-        yield from _all_layers(child)
 
 
 def output_names(model, names):
@@ -340,7 +334,7 @@ def _types(model):
 
 def _rates(model):
     """Samples a second and from one frame to the next, if known."""
-    for layer in _all_layers(model):
+    for layer in all_layers(model):
         rate = getattr(layer, "sample_rate", None)
         hop = getattr(layer, "hop_length", None)
         if rate and hop:

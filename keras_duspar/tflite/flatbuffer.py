@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 CUSTOM = 32  # the code of every operator that is not built in
+FRONT_END = "DuSpaRLogMel"  # the one of these that has no sparse operands
 
 _TYPES = {
     0: "float32",

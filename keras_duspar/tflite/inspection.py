@@ -20,7 +20,7 @@ class Inspection:
         outputs: Dictionary of output name to shape, without the states.
         states: Dictionary of state name to shape.
         operators: Dictionary of operator name to how often it occurs.
-        sparse: List of dictionaries, for every custom operator: its `name`,
+        sparse: List of dictionaries, for every sparse operator: its `name`,
             `features`, `units`, the dtype of its kernels in `weights`, and
             its `options`, if the package flatbuffers is there to read them.
         description: Dictionary, what the file says of itself, or `None`.
@@ -101,7 +101,11 @@ def inspect(path):
         shapes(signature.outputs, lambda name: name not in states),
         shapes(signature.inputs, lambda name: name in states),
         dict(operators.most_common()),
-        [_custom_operator(*found) for found in file.custom_operators()],
+        [
+            _custom_operator(*found)
+            for found in file.custom_operators()
+            if found[0].custom != flatbuffer.FRONT_END
+        ],
         about,
     )
 

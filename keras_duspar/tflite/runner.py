@@ -23,8 +23,8 @@ def load(path, delegate=True, num_threads=1):
         delegate: Boolean, whether to load the delegate, which sparse
             operators need. A file of built-in operators runs without it.
             Default: `True`.
-        num_threads: Positive integer, threads for built-in operators.
-            Default: 1.
+        num_threads: Positive integer, threads for built-in operators, and
+            for the sequences of a batch in sparse ones. Default: 1.
 
     Returns:
         A `Runner`.

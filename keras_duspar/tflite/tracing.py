@@ -12,9 +12,12 @@ import tensorflow as tf
 from tensorflow.compiler.tf2xla.python import xla
 
 from keras_duspar.layers import loop
+from keras_duspar.nesting import all_layers
 from keras_duspar.profiling import probe
 from keras_duspar.quantization import running
+from keras_duspar.tflite import front_end
 from keras_duspar.tflite import sparse_ops
+from keras_duspar.tflite.flatbuffer import FRONT_END
 
 
 class Tracer:
@@ -44,6 +47,13 @@ class Tracer:
             if op is not None and ops == "sparse":
                 constants = sparse_ops.constants(op, tap.layer.cell)
                 self._constants[tap.name] = op, *constants
+        self._front_ends = {}
+        if self._constants:  # else any runtime runs the file
+            self._front_ends = {
+                layer: front_end.constants(layer)
+                for layer in all_layers(model)
+                if front_end.can_be_operator(layer)
+            }
 
     @contextlib.contextmanager
     def replaced_loops(self):
@@ -52,6 +62,8 @@ class Tracer:
         with contextlib.ExitStack() as stack:
             for tap in self.taps:
                 stack.enter_context(self._replaced_loop(tap))
+            for layer in self._front_ends:
+                stack.enter_context(self._replaced_features(layer))
             yield self
 
     @contextlib.contextmanager
@@ -68,12 +80,37 @@ class Tracer:
             outputs, states = run(tap, sequences, initial_state, mask)
             return outputs[:, -1], outputs, states
 
-        # An instance's attribute hides the method, untracked.
-        vars(layer)["inner_loop"] = inner_loop
-        try:
+        with _replaced(layer, inner_loop):
             yield
-        finally:
-            del vars(layer)["inner_loop"]
+
+    @contextlib.contextmanager
+    def _replaced_features(self, layer):
+        constants = self._front_ends[layer]
+
+        def compute(audio, *args):
+            shape = (audio.shape[0], None, layer.bands)
+            if audio.shape[1] is not None:
+                frames = layer.frames.cut(audio).shape[1]
+                shape = (audio.shape[0], frames, layer.bands)
+            found = front_end.compute(layer, audio, *args)
+            return tf.ensure_shape(found, shape)
+
+        def features(audio):
+            function = tf.function(
+                compute,
+                experimental_implements=_attributes(
+                    FRONT_END,
+                    layer.name,
+                    hop=f"i: {layer.frames.hop_length}",
+                ),
+                autograph=False,
+            )
+            values = [tf.constant(value) for value in constants]
+            self.operators.append((FRONT_END, layer.name, len(values)))
+            return function(audio, *values)
+
+        with _replaced(layer, features):
+            yield
 
     def _run_operator(self, tap, sequences, states, mask):
         if mask is not None:
@@ -85,6 +122,7 @@ class Tracer:
         cell = tap.layer.cell
         op, constants, weights, operands = self._constants[tap.name]
         variables = op.kernels + op.biases
+        integers = operands != "float32"
 
         # What the operator computes; the converter puts the operator in its
         # place.
@@ -98,7 +136,7 @@ class Tracer:
                 for kernel, scale in zip(kernels, scales)
             ]
             mapping = list(zip(variables, [*kernels, *biases]))
-            if operands != "float32":
+            if integers:
                 # An argument that is not used would be left out.
                 mapping += [
                     (owner.quantizer.ranges[name], scales[-1][i])
@@ -115,7 +153,12 @@ class Tracer:
         function = tf.function(
             compute,
             experimental_implements=_attributes(
-                op.name, cell.units, weights, operands, tap.name
+                op.name,
+                tap.name,
+                units=f"i: {cell.units}",
+                weights=f's: "{weights}"',
+                # As it is when it is absent.
+                **({"operands": f's: "{operands}"'} if integers else {}),
             ),
             autograph=False,
         )
@@ -142,7 +185,18 @@ class Tracer:
         return outputs, states
 
 
-def _attributes(name, units, weights, operands, layer):
+@contextlib.contextmanager
+def _replaced(layer, method):
+    """A context in which a method of the layer is another function."""
+    # An instance's attribute hides the method, untracked.
+    vars(layer)[method.__name__] = method
+    try:
+        yield
+    finally:
+        del vars(layer)[method.__name__]
+
+
+def _attributes(name, layer, **values):
     """What the converter reads of a function that stands for an operator."""
     if len(layer) > 255:
         raise ValueError(
@@ -153,13 +207,9 @@ def _attributes(name, units, weights, operands, layer):
     values = {
         "tfl_fusable_op": "b: true",
         "version": f"i: {sparse_ops.VERSION}",
-        "units": f"i: {units}",
-        "weights": f's: "{weights}"',
-        "operands": f's: "{operands}"',
+        **values,
         "layer": f's: "{layer}"',
     }
-    if operands == "float32":  # as it is when it is absent
-        del values["operands"]
     attributes = (
         f'attr {{ key: "{key}" value {{ {value} }} }}'
         for key, value in values.items()

@@ -57,6 +57,13 @@ class Config:
         type=int,
     )
     data_seed: int = setting(0, "seed of synthetic speech")
+    gate_biases: list | None = setting(
+        None,
+        "range of the gates' biases at the start, for layers that take "
+        "`gate_bias_initializer`: how long they remember",
+        nargs=2,
+        type=float,
+    )
     cache: str | None = setting(None, "folder of decoded and synthetic speech")
     seed: int = setting(0, "seed of weights, order and augmentation")
     epochs: int = setting(10, "passes over the training data")
@@ -106,6 +113,12 @@ class Config:
         checks.choice("model", self.model, keras_duspar.layers.names())
         if not isinstance(self.options, dict):
             raise checks.bad_value("options", "a dictionary", self.options)
+        if self.gate_biases is not None:
+            biases = [checks.number("gate_biases", b) for b in self.gate_biases]
+            if len(biases) != 2 or biases[0] > biases[1]:
+                raise checks.bad_value(
+                    "gate_biases", "the least and the largest", biases
+                )
         quantization.check(self)
 
     def to_dict(self):

@@ -1,5 +1,7 @@
 """What the engine asks of a recipe."""
 
+import inspect
+
 import keras
 import numpy as np
 
@@ -94,11 +96,19 @@ class Task:
     def recurrent_arguments(self):
         """Arguments of the model builders that every recipe has."""
         config = self.config
+        layer = keras_duspar.layers.get(config.model)
+        options = config.options
+        if (
+            config.gate_biases is not None
+            and "gate_bias_initializer" in inspect.signature(layer).parameters
+        ):
+            biases = keras.initializers.RandomUniform(*config.gate_biases)
+            options = {"gate_bias_initializer": biases, **options}
         return {
             "recurrent": config.model,
             "units": config.units,
             "num_layers": config.num_layers,
-            "options": config.options,
+            "options": options,
         }
 
 

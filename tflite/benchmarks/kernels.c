@@ -110,7 +110,7 @@ static void step(runner* r) {
     }
     const duspar_sequence s = {1,       1,       x,       r->f[i],
                                r->g[i], r->y[i], r->f[i], r->g[i]};
-    duspar_layer_execute(r->layer[i], &s, r->scratch[i], &r->counts[i]);
+    duspar_layer_execute(r->layer[i], &s, r->scratch[i], 1, &r->counts[i]);
   }
   r->frame = (r->frame + 1) % FRAMES;
 }
@@ -218,7 +218,7 @@ static void make_layer(runner* r, int i, int n, int m, const format* f,
                                  r->f[i], r->g[i], r->y[i],
                                  r->f[i], r->g[i]};
       duspar_counts counts = {0};
-      duspar_layer_execute(r->layer[i], &s, r->scratch[i], &counts);
+      duspar_layer_execute(r->layer[i], &s, r->scratch[i], 1, &counts);
       for (size_t j = 0; j < r->units[i]; ++j) {
         seen[t * r->units[i] + j] = r->y[i][j];
       }

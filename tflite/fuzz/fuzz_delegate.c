@@ -29,11 +29,18 @@ static int next_dimension(reader* r) {
   return choice < 128 ? (int)(choice % 9) : odd[choice % 8];
 }
 
-static host_model next_model(reader* r) {
+static void make_model(reader* r, host* h) {
   static const int operand_bits[] = {0, 7, 8};
-  const unsigned kind = next(r) % 2, types = next(r);
-  return (host_model){
-      .kind = (duspar_kind)kind,
+  const unsigned kind = next(r), types = next(r);
+  if (kind >= 192) {
+    const int length = 32 << kind % 3, batch = 1 + (int)(next(r) % 3);
+    const int samples = (int)(next(r) % 4) * length + (int)types % 9;
+    host_init_log_mel(h, batch, samples, length, 1 + (int)types,
+                      1 + (int)(next(r) % 40));
+    return;
+  }
+  const host_model model = {
+      .kind = (duspar_kind)(kind % 2),
       .weight_type = (duspar_weight_type)(types % 3),
       .operand_bits =
           types % 3 == DUSPAR_INT8 ? operand_bits[types / 3 % 3] : 0,
@@ -42,6 +49,7 @@ static host_model next_model(reader* r) {
       .features = 1 + (int)(next(r) % 9),
       .units = 1 + (int)(next(r) % 9),
   };
+  host_init(h, &model);
 }
 
 static int next_tensor(reader* r, const host* h) {
@@ -112,7 +120,9 @@ static void break_model(reader* r, host* h) {
       t->dims = NULL;
       break;
     case 10:
-      h->original.custom_name = next(r) % 2 ? NULL : "SpaR";
+      h->original.custom_name = next(r) % 2   ? NULL
+                                : next(r) % 2 ? "SpaR"
+                                              : "DuSpaRLogMel";
       break;
     default:
       h->wanted = next(r);
@@ -200,8 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   struct TfLiteDelegate* delegate =
       tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
   for (int i = 0; i < HOSTS; ++i) {
-    const host_model model = next_model(&r);
-    host_init(&hosts[i], &model);
+    make_model(&r, &hosts[i]);
     for (unsigned n = next(&r) % 3; n > 0; --n) break_model(&r, &hosts[i]);
     host_apply(&hosts[i], delegate);
     host_prepare(&hosts[i]);

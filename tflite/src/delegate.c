@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "kernels.h"
+#include "log_mel_operator.h"
 #include "operator.h"
 
 /* All delegates that are not destroyed, so that handles are found. */
@@ -32,6 +33,17 @@ void duspar_delegate_release(duspar_delegate* delegate) {
   free(delegate);
 }
 
+/* Whether an operator of this name is one of ours, and how it runs. */
+static bool find_operator(const char* name, tfl_registration* ours) {
+  duspar_kind kind;
+  if (name != NULL && strcmp(name, DUSPAR_LOG_MEL_NAME) == 0) {
+    *ours = duspar_log_mel_registration();
+    return true;
+  }
+  *ours = duspar_operator_registration();
+  return duspar_kind_named(name, &kind);
+}
+
 /* Takes one node a partition: TFLite gives no memory to a tensor between two
  * nodes of the same partition. */
 static tfl_status take_nodes(tfl_context* context, tfl_delegate* base,
@@ -39,23 +51,22 @@ static tfl_status take_nodes(tfl_context* context, tfl_delegate* base,
   for (int i = 0; i < count; ++i) {
     tfl_node* node = NULL;
     tfl_registration* registration = NULL;
-    duspar_kind kind;
     if (context->get_node_and_registration(context, plan[i], &node,
                                            &registration) != TFL_OK) {
       return TFL_ERROR;
     }
+    tfl_registration ours;
     if (registration == NULL ||
         registration->builtin_code != TFL_OPERATOR_CUSTOM ||
-        !duspar_kind_named(registration->custom_name, &kind)) {
+        !find_operator(registration->custom_name, &ours)) {
       continue;
     }
     struct {
       int size;
       int data[1];
     } one = {1, {plan[i]}};
-    const tfl_status status =
-        context->replace_nodes(context, duspar_operator_registration(),
-                               (const tfl_ints*)(const void*)&one, base);
+    const tfl_status status = context->replace_nodes(
+        context, ours, (const tfl_ints*)(const void*)&one, base);
     if (status != TFL_OK) return status;
   }
   return TFL_OK;

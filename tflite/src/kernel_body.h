@@ -7,8 +7,14 @@
  *   LANES              floats in a vector; MAX_TILE, see below
  *   vf, vi             vectors of float and of int32_t
  *   vf_load vf_store vf_set vf_add vf_sub vf_mul vf_fma vf_div
+ *   vf_load_part vf_store_part    only the first `count` lanes; vf_first makes
+ *                      the others zero
+ *   vf_any_nan(v)      whether a lane is NaN; vf_to_bytes stores what is
+ *                      integers from 0 to 255, and NaN as any
  *   vf_atleast(l, v)   max(l, v), and vf_atmost(l, v): NaN in v stays NaN
  *   vf_pow2(v)         2 to the power of the integer in the low bits of v
+ *   vf_split(v, &m)    v = m times 2 to the power of the result, m from 2/3 to
+ *                      4/3, for v that is normal and above zero
  *   vf_magnitude(v)    |v|; vf_sign(v, s): v >= 0 with the sign of s
  *   vf_bfloat16_low, vf_bfloat16_high, vf_int8    floats of narrow weights
  *   vi_zero, vi_to_vf
@@ -30,37 +36,63 @@
 #include <string.h>
 
 #include "kernel_gates.h"
+#include "kernel_log_mel.h"
 #include "kernel_packing.h"
 #include "kernels.h"
 
-/* One vector of an operand; less than one at its end. */
-INLINE vf load_part(const float* from, size_t count) {
-  float whole[LANES] = {0};
-  memcpy(whole, from, count * sizeof(float));
-  return vf_load(whole);
+/* The vector of an operand that begins with entry `i`; what lies behind the
+ * operand's end is zero. */
+INLINE vf read_operand(const duspar_step_operand* a, size_t i, size_t rest) {
+  const bool part = rest < LANES;
+  vf v = vf_set(0.0f);
+  if (a->x != NULL) {
+    v = part ? vf_load_part(a->x + i, rest) : vf_load(a->x + i);
+  }
+  if (a->state != NULL) {
+    const vf moved = vf_add(vf_load(a->state + i), vf_load(a->bias + i));
+    v = a->x != NULL ? vf_sub(v, moved) : moved;
+    if (part) v = vf_first(v, rest);
+  }
+  if (a->out != NULL) {
+    if (part) {
+      vf_store_part(a->out + i, v, rest);
+    } else {
+      vf_store(a->out + i, v);
+    }
+  }
+  return v;
 }
 
-/* Lists the entries of `a` that are not zero or below. With integers they are
- * rounded before, to at most `most`. */
-INLINE size_t list_operand(const duspar_shape* shape, const float* a,
-                           bool integers, float inverse,
-                           const operand_list* list) {
+/* Lists the entries of an operand that are not zero or below. With integers
+ * they are rounded before, to at most `most`, and NaN is put in `lost`. */
+INLINE size_t list_operand(const duspar_shape* shape,
+                           const duspar_step_operand* a, bool integers,
+                           float inverse, const operand_list* list,
+                           bool* lost) {
   const vf shift = vf_set(12582912.0f);
   const vf most = vf_set((float)((1 << shape->operand_bits) - 1));
+  vf nan = vf_set(0.0f);
   size_t count = 0;
   for (size_t i = 0; i < shape->inputs; i += LANES) {
-    const size_t rest = shape->inputs - i;
-    vf v = rest < LANES ? load_part(a + i, rest) : vf_load(a + i);
+    vf v = read_operand(a, i, shape->inputs - i);
     if (integers) {
       v = vf_mul(v, vf_set(inverse));
       v = vf_atmost(most, vf_atleast(vf_set(0.0f), v));
       v = vf_sub(vf_add(v, shift), shift);
+      nan = vf_add(nan, v);
     }
     count += compact(v, (uint32_t)i, list->index + count, list->value + count);
   }
-  /* Those that are asked for, and multiplied with zero, at the end. */
+  /* At the end, rows that are multiplied with zero: any. */
   for (size_t k = 0; k < AHEAD; ++k) {
     list->index[count + k] = count ? list->index[count - 1] : 0;
+  }
+  if (integers) {
+    *lost = vf_any_nan(nan);
+    for (size_t k = 0; k < count; k += LANES) {
+      vf_to_bytes(vf_load(list->value + k), list->integer + k);
+    }
+    for (size_t k = count; k < count + 4; ++k) list->integer[k] = 0;
   }
   return count;
 }
@@ -182,12 +214,12 @@ INLINE void run_rows(duspar_format format, const char* tile, size_t vectors,
 
 /* A step with operands of float32. */
 INLINE size_t run_floats(duspar_format format, const duspar_shape* shape,
-                         const void* packed, const float* a, float* state,
-                         void* scratch) {
+                         const void* packed, const duspar_step_operand* a,
+                         float* state, void* scratch) {
   const parts p = *(const parts*)packed;
   const operand_list list = find_list(shape, scratch);
   const outputs out = find_outputs(packed, &p, state);
-  const size_t count = list_operand(shape, a, false, 0.0f, &list);
+  const size_t count = list_operand(shape, a, false, 0.0f, &list, NULL);
   const size_t vectors = p.padded / LANES;
   const char* tile = (const char*)packed + p.tiles;
   if (p.far) {
@@ -222,17 +254,20 @@ INLINE size_t run_floats(duspar_format format, const duspar_shape* shape,
 }
 
 static size_t step_float32(const duspar_shape* shape, const void* packed,
-                           const float* a, float* state, void* scratch) {
+                           const duspar_step_operand* a, float* state,
+                           void* scratch) {
   return run_floats(DUSPAR_FORMAT_FLOAT32, shape, packed, a, state, scratch);
 }
 
 static size_t step_bfloat16(const duspar_shape* shape, const void* packed,
-                            const float* a, float* state, void* scratch) {
+                            const duspar_step_operand* a, float* state,
+                            void* scratch) {
   return run_floats(DUSPAR_FORMAT_BFLOAT16, shape, packed, a, state, scratch);
 }
 
 static size_t step_int8(const duspar_shape* shape, const void* packed,
-                        const float* a, float* state, void* scratch) {
+                        const duspar_step_operand* a, float* state,
+                        void* scratch) {
   return run_floats(DUSPAR_FORMAT_INT8, shape, packed, a, state, scratch);
 }
 
@@ -268,19 +303,6 @@ INLINE void sum_integers(int bits, const char* tile, const operand_list* list,
   }
 }
 
-/* The operands as bytes, filled up to whole groups of four; whether one of
- * them was NaN. */
-static bool to_bytes(const operand_list* list, size_t count) {
-  float total = 0.0f; /* NaN if one of them is */
-  for (size_t k = 0; k < count; ++k) {
-    const float value = list->value[k];
-    list->integer[k] = isnan(value) ? 0 : (uint8_t)value;
-    total += value;
-  }
-  for (size_t k = count; k < count + 4; ++k) list->integer[k] = 0;
-  return isnan(total);
-}
-
 /* Whole rows of integers, four at a time, with the sums in memory. */
 INLINE void add_integer_rows(int bits, const char* tile, size_t padded,
                              const operand_list* list, size_t count) {
@@ -295,13 +317,14 @@ INLINE void add_integer_rows(int bits, const char* tile, size_t padded,
 }
 
 INLINE size_t run_integers(int bits, const duspar_shape* shape,
-                           const void* packed, const float* a, float* state,
-                           void* scratch) {
+                           const void* packed, const duspar_step_operand* a,
+                           float* state, void* scratch) {
   const parts p = *(const parts*)packed;
   const operand_list list = find_list(shape, scratch);
   const outputs out = find_outputs(packed, &p, state);
-  const size_t count = list_operand(shape, a, true, p.inverse, &list);
-  const vf lost = vf_set(to_bytes(&list, count) ? NAN : 1.0f);
+  bool lost = false;
+  const size_t count = list_operand(shape, a, true, p.inverse, &list, &lost);
+  const vf keep = vf_set(lost ? NAN : 1.0f);
   const char* tile = (const char*)packed + p.tiles;
   vi here[8];
   vi* sums = p.far ? (void*)list.sums : here;
@@ -310,8 +333,8 @@ INLINE size_t run_integers(int bits, const duspar_shape* shape,
     if (!p.far) sum_integers(bits, tile, &list, count, sums);
     UNROLL for (size_t t = 0; t < 4; ++t) {
       if (j + t * LANES >= shape->outputs) continue;
-      finish(true, vf_mul(vi_to_vf(sums[t]), lost),
-             vf_mul(vi_to_vf(sums[t + 4]), lost), &out, j + t * LANES);
+      finish(true, vf_mul(vi_to_vf(sums[t]), keep),
+             vf_mul(vi_to_vf(sums[t + 4]), keep), &out, j + t * LANES);
     }
     tile += shape->inputs * 2 * QUAD;
     if (p.far) sums += 8;
@@ -320,7 +343,8 @@ INLINE size_t run_integers(int bits, const duspar_shape* shape,
 }
 
 static size_t step_integer(const duspar_shape* shape, const void* packed,
-                           const float* a, float* state, void* scratch) {
+                           const duspar_step_operand* a, float* state,
+                           void* scratch) {
   if (shape->operand_bits == 7) {
     return run_integers(7, shape, packed, a, state, scratch);
   }
@@ -342,4 +366,5 @@ const duspar_kernel KERNEL = {
             [DUSPAR_FORMAT_INT8] = step_int8,
             [DUSPAR_FORMAT_INTEGER] = step_integer,
         },
+    .log_mel = {log_mel_bytes, log_mel_pack, log_mel_run},
 };

@@ -3,37 +3,7 @@
 #ifndef DUSPAR_KERNEL_GATES_H_
 #define DUSPAR_KERNEL_GATES_H_
 
-#if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
-
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
-#define UNROLL _Pragma("GCC unroll 16")
-#else
-#define UNROLL
-#endif
-
-/* exp(v) - 1 = p * s + (s - 1) for |v| < 88: p is exp of the rest of v, less
- * 1, and s a power of two. The rest is below log(2) / 2, where the polynomial
- * is off by 3e-9. */
-INLINE void split_exp(vf v, vf* p, vf* s) {
-  const vf shift = vf_set(12582912.0f); /* 1.5 * 2^23: rounds to integers */
-  const vf n = vf_fma(v, vf_set(1.44269504f), shift);
-  const vf k = vf_sub(n, shift);
-  /* log(2) in two parts, so that the product with the first is exact. */
-  vf r = vf_fma(k, vf_set(-0.693359375f), v);
-  r = vf_fma(k, vf_set(2.12194440e-4f), r);
-  vf q = vf_fma(r, vf_set(0x1.6a23d0p-10f), vf_set(0x1.123a20p-7f));
-  q = vf_fma(q, r, vf_set(0x1.5558f2p-5f));
-  q = vf_fma(q, r, vf_set(0x1.555492p-3f));
-  q = vf_fma(q, r, vf_set(0x1.fffffcp-2f));
-  *p = vf_fma(vf_mul(r, r), q, r);
-  *s = vf_pow2(n);
-}
+#include "exponential.h"
 
 /* (1 - z) state + z tanh(b) with z = sigmoid(a), in one division: with
  * A = exp(a) and B = exp(2 |b|) it is

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "duspar.h"
+#include "log_mel.h"
 
 /* What a step multiplies: operands are float32, but integers in the last. */
 typedef enum duspar_format {
@@ -30,13 +31,25 @@ typedef struct duspar_shape {
   int operand_bits; /* 0, 7 or 8 */
 } duspar_shape;
 
-/* Makes one step: state = S(a, state). `a` is not rectified yet. `packed`,
- * `state` and `scratch` lie on borders of cache lines, and `state` is a whole
- * number of them; what lies behind its end may be changed. Returns how many
- * entries of relu(a) are not zero, after they were rounded to integers if they
- * are. NaN is counted. */
+/* The operand of a step, not rectified yet: x - (state + bias); x where there
+ * is no state; state + bias where there is no x. `state` and `bias` lie on
+ * borders of cache lines and are whole numbers of them, `x` and `out` lie
+ * anywhere. */
+typedef struct duspar_step_operand {
+  const float* x;
+  const float* state;
+  const float* bias;
+  float* out; /* where the operand goes, too, or NULL */
+} duspar_step_operand;
+
+/* Makes one step: state = S(a, state) with the operand a. `packed`, `state`
+ * and `scratch` lie on borders of cache lines, and `state` is a whole number
+ * of them; what lies behind its end may be changed. Returns how many entries
+ * of relu(a) are not zero, after they were rounded to integers if they are.
+ * NaN is counted. */
 typedef size_t duspar_step(const duspar_shape* shape, const void* packed,
-                           const float* a, float* state, void* scratch);
+                           const duspar_step_operand* a, float* state,
+                           void* scratch);
 
 typedef struct duspar_kernel {
   const char* name;
@@ -50,6 +63,15 @@ typedef struct duspar_kernel {
   void (*pack)(const duspar_shape* shape, const duspar_cell* cell,
                void* packed);
   duspar_step* step[DUSPAR_FORMATS];
+  /* The log-mel front end, likewise. */
+  struct {
+    bool (*bytes)(const duspar_log_mel_parameters* p, size_t* packed,
+                  size_t* scratch);
+    void (*pack)(const duspar_log_mel_parameters* p, void* packed);
+    /* Computes the features of the frame that begins at `frame`. */
+    void (*run)(const void* packed, const float* frame, float* features,
+                void* scratch);
+  } log_mel;
 } duspar_kernel;
 
 /* What needs no options of the compiler is there in every build; CMake, which

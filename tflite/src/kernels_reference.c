@@ -56,7 +56,8 @@ static bool packed_bytes(const duspar_shape* shape, size_t* bytes) {
 static bool scratch_bytes(const duspar_shape* shape, size_t* bytes) {
   *bytes = 0;
   const bool integers = shape->operand_bits != 0; /* and floats of them */
-  return duspar_add_lines(shape->outputs, 2 * sizeof(float), bytes) &&
+  return duspar_add_lines(shape->inputs, sizeof(float), bytes) &&
+         duspar_add_lines(shape->outputs, 2 * sizeof(float), bytes) &&
          duspar_add_lines(integers ? shape->outputs : 0, 2 * sizeof(int32_t),
                           bytes);
 }
@@ -106,18 +107,42 @@ static void blend(size_t outputs, const float* sums, const float* bias,
   }
 }
 
+/* Computes the operand into the front of the scratch memory, and sets `rest`
+ * to what is left of that. */
+static const float* find_operand(const duspar_shape* shape,
+                                 const duspar_step_operand* operand,
+                                 void* scratch, void** rest) {
+  const size_t bytes = shape->inputs * sizeof(float);
+  float* a = scratch;
+  for (size_t i = 0; i < shape->inputs; ++i) {
+    const float moved =
+        operand->state ? operand->state[i] + operand->bias[i] : 0.0f;
+    a[i] = operand->x == NULL       ? moved
+           : operand->state == NULL ? operand->x[i]
+                                    : operand->x[i] - moved;
+  }
+  if (operand->out != NULL) memcpy(operand->out, a, bytes);
+  size_t lines = 0;
+  duspar_add_lines(bytes, 1, &lines); /* scratch_bytes has succeeded */
+  *rest = (char*)scratch + lines;
+  return a;
+}
+
 /* Defines the step for one type of weights. `WEIGHT` makes a float of one. An
  * entry of `a` counts unless it is zero or below, so that NaN is not lost. */
 #define DEFINE_STEP(NAME, TYPE, WEIGHT)                                    \
   static size_t NAME(const duspar_shape* shape, const void* packed,        \
-                     const float* a, float* state, void* scratch) {        \
+                     const duspar_step_operand* operand, float* state,     \
+                     void* scratch) {                                      \
     parts p = {0};                                                         \
     find_parts(shape, &p);                                                 \
     const size_t width = 2 * shape->outputs;                               \
     const TYPE* rows = (const void*)((const char*)packed + p.rows);        \
     const float* scales = (const void*)((const char*)packed + p.scales);   \
     const bool scaled = shape->weight_type == DUSPAR_INT8;                 \
-    float* sums = scratch;                                                 \
+    void* rest;                                                            \
+    const float* a = find_operand(shape, operand, scratch, &rest);         \
+    float* sums = rest;                                                    \
     size_t nonzeros = 0;                                                   \
     memset(sums, 0, width * sizeof(float));                                \
     for (size_t i = 0; i < shape->inputs; ++i) {                           \
@@ -138,7 +163,8 @@ DEFINE_STEP(step_int8, int8_t, (float))
 /* The step with operands that are integers. NaN cannot be one: it is put in
  * the place of every sum. */
 static size_t step_integer(const duspar_shape* shape, const void* packed,
-                           const float* a, float* state, void* scratch) {
+                           const duspar_step_operand* operand, float* state,
+                           void* scratch) {
   parts p = {0};
   find_parts(shape, &p);
   const size_t width = 2 * shape->outputs;
@@ -147,7 +173,9 @@ static size_t step_integer(const duspar_shape* shape, const void* packed,
   const float inverse =
       *(const float*)(const void*)((const char*)packed + p.inverse);
   const float most = (float)((1 << shape->operand_bits) - 1);
-  float* scaled = scratch;
+  void* rest;
+  const float* a = find_operand(shape, operand, scratch, &rest);
+  float* scaled = rest;
   int32_t* sums = (void*)(scaled + width);
   size_t nonzeros = 0;
   bool lost = false;
@@ -169,6 +197,73 @@ static size_t step_integer(const duspar_shape* shape, const void* packed,
   return nonzeros;
 }
 
+/* A copy of the parameters, which are followed by all that they point to. */
+static bool log_mel_bytes(const duspar_log_mel_parameters* p, size_t* packed,
+                          size_t* scratch) {
+  *packed = 0;
+  *scratch = 0;
+  return duspar_add_lines(1, sizeof *p, packed) &&
+         duspar_add_lines(p->length, sizeof(float), packed) &&
+         duspar_add_lines(p->filter_size, sizeof(float), packed) &&
+         duspar_add_lines(p->bands, 2 * sizeof(int32_t), packed) &&
+         duspar_add_lines(p->bands, 2 * sizeof(float), packed) &&
+         duspar_add_lines(p->length / 2 + 1, sizeof(float), scratch);
+}
+
+static const void* log_mel_copy(const void* from, size_t count, size_t size,
+                                char* packed, size_t* end) {
+  char* to = packed + *end;
+  if (count > 0) memcpy(to, from, count * size);
+  duspar_add_lines(count, size, end); /* log_mel_bytes has succeeded */
+  return to;
+}
+
+static void log_mel_pack(const duspar_log_mel_parameters* p, void* packed) {
+  duspar_log_mel_parameters* q = packed;
+  size_t end = 0;
+  *q = *p;
+  duspar_add_lines(1, sizeof *p, &end);
+  q->window = log_mel_copy(p->window, p->length, sizeof(float), packed, &end);
+  q->filters =
+      log_mel_copy(p->filters, p->filter_size, sizeof(float), packed, &end);
+  q->edges = log_mel_copy(p->edges, p->bands, 8, packed, &end);
+  q->mean = (const float*)packed + end / sizeof(float);
+  memcpy((char*)packed + end, p->mean, p->bands * sizeof(float));
+  q->deviation = q->mean + p->bands;
+  memcpy((char*)packed + end + p->bands * sizeof(float), p->deviation,
+         p->bands * sizeof(float));
+}
+
+/* The sum over the samples itself, for every bin. */
+static float bin_power(const duspar_log_mel_parameters* p, const float* frame,
+                       size_t bin) {
+  double real = 0, imag = 0;
+  for (size_t i = 0; i < p->length; ++i) {
+    const double turns = (double)(bin * i % p->length) / (double)p->length;
+    const double x = (double)frame[i] * p->window[i];
+    real += x * cos(6.283185307179586477 * turns);
+    imag -= x * sin(6.283185307179586477 * turns);
+  }
+  return (float)(real * real + imag * imag);
+}
+
+static void log_mel_run(const void* packed, const float* frame, float* features,
+                        void* scratch) {
+  const duspar_log_mel_parameters* p = packed;
+  const float* filter = p->filters;
+  float* power = scratch;
+  for (size_t bin = 0; bin <= p->length / 2; ++bin) {
+    power[bin] = bin_power(p, frame, bin);
+  }
+  for (size_t b = 0; b < p->bands; ++b) {
+    float sum = 0;
+    for (int32_t bin = p->edges[2 * b]; bin < p->edges[2 * b + 1]; ++bin) {
+      sum += power[bin] * *filter++;
+    }
+    features[b] = (logf(sum + p->offset) - p->mean[b]) / p->deviation[b];
+  }
+}
+
 const duspar_kernel duspar_kernel_reference = {
     .name = "reference",
     .usable = usable,
@@ -182,4 +277,5 @@ const duspar_kernel duspar_kernel_reference = {
             [DUSPAR_FORMAT_INT8] = step_int8,
             [DUSPAR_FORMAT_INTEGER] = step_integer,
         },
+    .log_mel = {log_mel_bytes, log_mel_pack, log_mel_run},
 };

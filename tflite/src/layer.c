@@ -7,11 +7,13 @@
 
 #include "error.h"
 #include "memory.h"
+#include "threads.h"
+
+/* Fewer products are done before a thread has started: about 0.1 ms. */
+enum { PRODUCTS_A_THREAD = 1 << 22 };
 
 /* Where a run keeps its vectors, in bytes from the start of the scratch. */
 typedef struct scratch_plan {
-  size_t operand; /* e of DuSpaR, (N) */
-  size_t output;  /* y of a step that nobody asked for, (M) */
   size_t f;
   size_t g;
   size_t kernel;
@@ -118,10 +120,6 @@ static bool plan_scratch(duspar_layer* layer) {
   const size_t units = layer->feedforward.outputs;
   scratch_plan* plan = &layer->scratch;
   size_t end = 0, forward, back = 0;
-  plan->operand = end;
-  if (!duspar_add_lines(features, sizeof(float), &end)) return false;
-  plan->output = end;
-  if (!duspar_add_lines(units, sizeof(float), &end)) return false;
   plan->f = end;
   if (!duspar_add_lines(units, sizeof(float), &end)) return false;
   plan->g = end;
@@ -167,6 +165,7 @@ static duspar_status pack_weights(duspar_layer* layer,
   layer->feedforward_packed = memory;
   if (dual) {
     layer->kernel->pack(&layer->feedback, &p->feedback, memory + back_start);
+    memset(memory + units_start, 0, total - units_start);
     memcpy(memory + units_start, p->feedforward_bias, units * sizeof(float));
     memcpy(memory + features_start, p->feedback_bias, features * sizeof(float));
     layer->feedback_packed = memory + back_start;
@@ -230,27 +229,20 @@ static void run_sequence(const duspar_layer* layer, size_t steps,
   const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
   duspar_step* step =
       layer->kernel->step[duspar_shape_format(&layer->feedforward)];
-  float* e = (void*)(scratch + layer->scratch.operand);
-  float* unseen = (void*)(scratch + layer->scratch.output);
   void* room = scratch + layer->scratch.kernel;
   for (size_t t = 0; t < steps; ++t, x += features) {
-    float* out = y != NULL ? y + t * units : unseen;
+    float* out = y != NULL ? y + t * units : NULL;
+    const duspar_step_operand error = {x, dual ? g : NULL, layer->feedback_bias,
+                                       NULL};
+    counts->nonzeros[0] +=
+        step(&layer->feedforward, layer->feedforward_packed, &error, f, room);
     if (!dual) {
-      counts->nonzeros[0] +=
-          step(&layer->feedforward, layer->feedforward_packed, x, f, room);
-      memcpy(out, f, units * sizeof(float));
+      if (out != NULL) memcpy(out, f, units * sizeof(float));
       continue;
     }
-    for (size_t i = 0; i < features; ++i) {
-      e[i] = x[i] - (g[i] + layer->feedback_bias[i]);
-    }
-    counts->nonzeros[0] +=
-        step(&layer->feedforward, layer->feedforward_packed, e, f, room);
-    for (size_t j = 0; j < units; ++j) {
-      out[j] = f[j] + layer->feedforward_bias[j];
-    }
+    const duspar_step_operand output = {NULL, f, layer->feedforward_bias, out};
     counts->nonzeros[1] +=
-        step(&layer->feedback, layer->feedback_packed, out, g, room);
+        step(&layer->feedback, layer->feedback_packed, &output, g, room);
   }
   counts->steps += steps;
 }
@@ -262,16 +254,18 @@ static void clear_tail(float* state, size_t size) {
   for (; size % line != 0; ++size) state[size] = 0.0f;
 }
 
-void duspar_layer_execute(const duspar_layer* layer, const duspar_sequence* s,
-                          void* scratch, duspar_counts* counts) {
+/* Runs the sequences from `first` up to `end`. */
+static void run_sequences(const duspar_layer* layer, const duspar_sequence* s,
+                          size_t first, size_t end, char* scratch,
+                          duspar_counts* counts) {
   const size_t features = layer->feedforward.inputs;
   const size_t units = layer->feedforward.outputs;
   const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
-  float* f = (void*)((char*)scratch + layer->scratch.f);
-  float* g = (void*)((char*)scratch + layer->scratch.g);
+  float* f = (void*)(scratch + layer->scratch.f);
+  float* g = (void*)(scratch + layer->scratch.g);
   clear_tail(f, units);
   clear_tail(g, features);
-  for (size_t b = 0; b < s->batch; ++b) {
+  for (size_t b = first; b < end; ++b) {
     const float* x = s->steps ? s->x + b * s->steps * features : NULL;
     float* y = s->steps && s->y ? s->y + b * s->steps * units : NULL;
     memcpy(f, s->f0 + b * units, units * sizeof(float));
@@ -282,7 +276,54 @@ void duspar_layer_execute(const duspar_layer* layer, const duspar_sequence* s,
       memcpy(s->g + b * features, g, features * sizeof(float));
     }
   }
+}
+
+size_t duspar_layer_threads(const duspar_layer* layer, size_t batch,
+                            size_t steps, size_t threads) {
+  const double products = (double)batch * (double)steps * 4 *
+                          (double)layer->feedforward.inputs *
+                          (double)layer->feedforward.outputs;
+  const double most = products / PRODUCTS_A_THREAD;
+  if (threads > DUSPAR_MAX_THREADS) threads = DUSPAR_MAX_THREADS;
+  if (threads > batch) threads = batch;
+  if ((double)threads > most) threads = (size_t)most;
+  return threads > 1 ? threads : 1;
+}
+
+/* What the threads of a run share. */
+typedef struct parallel_run {
+  const duspar_layer* layer;
+  const duspar_sequence* sequence;
+  char* scratch;
+  size_t threads;
+  duspar_counts counts[DUSPAR_MAX_THREADS];
+} parallel_run;
+
+static void run_part(void* context, size_t part) {
+  parallel_run* run = context;
+  const size_t batch = run->sequence->batch;
+  duspar_counts counts = {0}; /* threads had better not share a cache line */
+  run_sequences(run->layer, run->sequence, part * batch / run->threads,
+                (part + 1) * batch / run->threads,
+                run->scratch + part * run->layer->scratch.bytes, &counts);
+  run->counts[part] = counts;
+}
+
+void duspar_layer_execute(const duspar_layer* layer, const duspar_sequence* s,
+                          void* scratch, size_t threads,
+                          duspar_counts* counts) {
   counts->invocations += 1;
+  if (threads <= 1) {
+    run_sequences(layer, s, 0, s->batch, scratch, counts);
+    return;
+  }
+  parallel_run run = {layer, s, scratch, threads, {{0}}};
+  duspar_parallel(threads, threads, run_part, &run);
+  for (size_t part = 0; part < threads; ++part) {
+    counts->steps += run.counts[part].steps;
+    counts->nonzeros[0] += run.counts[part].nonzeros[0];
+    counts->nonzeros[1] += run.counts[part].nonzeros[1];
+  }
 }
 
 duspar_status duspar_layer_run(const duspar_layer* layer, int64_t batch,
@@ -308,7 +349,7 @@ duspar_status duspar_layer_run(const duspar_layer* layer, int64_t batch,
   const duspar_sequence sequence = {
       (size_t)batch, (size_t)steps, x, f0, g0, y, f, g};
   duspar_counts counted = {0};
-  duspar_layer_execute(layer, &sequence, scratch, &counted);
+  duspar_layer_execute(layer, &sequence, scratch, 1, &counted);
   duspar_release(scratch);
   if (counts != NULL) {
     counts->invocations += counted.invocations;

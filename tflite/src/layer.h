@@ -16,12 +16,18 @@ typedef struct duspar_sequence {
   float* g;
 } duspar_sequence;
 
-/* Returns the bytes of scratch memory that a run of `layer` needs. */
+/* Returns the bytes of scratch memory that each thread of a run needs. */
 size_t duspar_layer_scratch(const duspar_layer* layer);
 
-/* Runs `layer`, whose arguments are known to be right. `scratch` comes from
- * `duspar_allocate`. Adds to `counts`. */
+/* Returns how many of `threads` threads are worth their start. */
+size_t duspar_layer_threads(const duspar_layer* layer, size_t batch,
+                            size_t steps, size_t threads);
+
+/* Runs `layer`, whose arguments are known to be right, on as many threads.
+ * Each computes some of the sequences, so the numbers do not depend on how many
+ * there are. `scratch` comes from `duspar_allocate` and has memory for every
+ * thread. Adds to `counts`. */
 void duspar_layer_execute(const duspar_layer* layer, const duspar_sequence* s,
-                          void* scratch, duspar_counts* counts);
+                          void* scratch, size_t threads, duspar_counts* counts);
 
 #endif /* DUSPAR_LAYER_H_ */

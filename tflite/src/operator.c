@@ -9,6 +9,10 @@
 #include "layer.h"
 #include "memory.h"
 #include "signature.h"
+#include "tensors.h"
+
+/* Tensors that a run reads or writes: x and two states, y and two states. */
+enum { VIEWS = 3 + DUSPAR_MAX_OUTPUTS };
 
 typedef struct operator_data {
   duspar_delegate* delegate;
@@ -17,11 +21,12 @@ typedef struct operator_data {
   duspar_options options;
   duspar_tensors tensors;
   duspar_sizes sizes;
-  bool wanted[DUSPAR_MAX_OUTPUTS];
+  duspar_view views[VIEWS];
   bool ready;
   duspar_parameters source; /* where the weights of `layer` were */
   duspar_layer* layer;
-  void* scratch;
+  void* scratch; /* of as many threads */
+  size_t threads;
   char problem[512]; /* why the operator cannot run, from `init` */
 } operator_data;
 
@@ -81,41 +86,42 @@ static void free_operator(tfl_context* context, void* buffer) {
   free(op);
 }
 
-/* TFLite gives no memory to outputs that nothing reads. */
-static void find_wanted(operator_data* op, const tfl_node* node) {
-  for (int o = 0; o < op->tensors.output_count; ++o) {
-    op->wanted[o] = false;
-    for (int i = 0; node->outputs != NULL && i < node->outputs->size; ++i) {
-      if (node->outputs->data[i] == op->tensors.outputs[o]) {
-        op->wanted[o] = true;
-      }
-    }
+/* Notes what inputs a run reads. */
+static void view_inputs(operator_data* op) {
+  const int batch = (int)op->sizes.batch, steps = (int)op->sizes.steps;
+  const int features = (int)op->sizes.features, units = (int)op->sizes.units;
+  const int shapes[3][3] = {
+      {batch, steps, features}, {batch, units}, {batch, features}};
+  const int count = op->kind == DUSPAR_KIND_DUSPAR ? 3 : 2;
+  for (int v = 0; v < VIEWS; ++v) op->views[v].tensor = -1;
+  for (int v = 0; v < count; ++v) {
+    duspar_view_set(&op->views[v], op->tensors.inputs[v], v == 0 ? 3 : 2,
+                    shapes[v]);
   }
 }
 
 static duspar_status resize_output(operator_data* op, tfl_context* context,
                                    int o) {
+  const char* name = duspar_signature_output_name(o);
+  const duspar_tensors* tensors = &op->tensors;
   int shape[3];
-  const duspar_status status =
-      duspar_signature_check_output(context, &op->tensors, o);
-  if (status != DUSPAR_OK) return status;
   const int rank = duspar_signature_output_shape(o, &op->sizes, shape);
-  size_t bytes = sizeof(float);
-  for (int i = 0; i < rank; ++i) {
-    if (!duspar_multiply(bytes, (size_t)shape[i], &bytes) ||
-        bytes > PTRDIFF_MAX) {
-      return duspar_fail(DUSPAR_INVALID, "output %d would be too large", o);
-    }
-  }
-  tfl_ints* dims = malloc(sizeof *dims + (size_t)rank * sizeof(int));
-  if (dims == NULL) return duspar_fail_memory(sizeof *dims);
-  dims->size = rank;
-  memcpy(dims->data, shape, (size_t)rank * sizeof(int));
-  tfl_tensor* tensor = &context->tensors[op->tensors.outputs[o]];
-  if (context->resize_tensor(context, tensor, dims) != TFL_OK) {
-    return duspar_fail(DUSPAR_INVALID, "output %d cannot be resized", o);
-  }
+  duspar_status status =
+      duspar_tensor_check_output(context, name, tensors->input_count,
+                                 tensors->inputs, tensors->outputs, o);
+  if (status != DUSPAR_OK) return status;
+  status =
+      duspar_tensor_resize(context, name, tensors->outputs[o], rank, shape);
+  if (status != DUSPAR_OK) return status;
+  duspar_view_set(&op->views[3 + o], tensors->outputs[o], rank, shape);
   return DUSPAR_OK;
+}
+
+static size_t useful_threads(const operator_data* op,
+                             const tfl_context* context) {
+  const int threads = context->recommended_num_threads;
+  return duspar_layer_threads(op->layer, op->sizes.batch, op->sizes.steps,
+                              threads > 1 ? (size_t)threads : 1);
 }
 
 /* Packs the weights, once: they are constants of the model. */
@@ -127,21 +133,26 @@ static duspar_status make_layer(operator_data* op, tfl_context* context) {
     return DUSPAR_OK;
   }
   duspar_layer_destroy(op->layer);
-  duspar_release(op->scratch);
-  op->scratch = NULL;
   op->layer = duspar_layer_create(&source, op->delegate->kernel);
   if (op->layer == NULL) return DUSPAR_INVALID;
   op->source = source;
-  op->scratch = duspar_allocate(duspar_layer_scratch(op->layer));
-  if (op->scratch == NULL) {
-    duspar_layer_destroy(op->layer);
-    op->layer = NULL;
-    return duspar_fail_memory(0);
-  }
   duspar_record_describe(op->record, op->sizes.features, op->sizes.units,
                          duspar_layer_kernel(op->layer),
                          duspar_layer_bytes(op->layer));
   return DUSPAR_OK;
+}
+
+/* Memory for the threads that the interpreter may use now. */
+static duspar_status make_scratch(operator_data* op,
+                                  const tfl_context* context) {
+  size_t bytes;
+  duspar_release(op->scratch);
+  op->threads = useful_threads(op, context);
+  op->scratch = NULL;
+  if (duspar_multiply(duspar_layer_scratch(op->layer), op->threads, &bytes)) {
+    op->scratch = duspar_allocate(bytes);
+  }
+  return op->scratch != NULL ? DUSPAR_OK : duspar_fail_memory(0);
 }
 
 static tfl_status report(operator_data* op, tfl_context* context) {
@@ -168,12 +179,14 @@ static tfl_status prepare(tfl_context* context, tfl_node* node) {
   }
   if (duspar_signature_check_inputs(op->kind, &op->options, context,
                                     &op->tensors, &op->sizes) != DUSPAR_OK ||
-      make_layer(op, context) != DUSPAR_OK) {
+      make_layer(op, context) != DUSPAR_OK ||
+      make_scratch(op, context) != DUSPAR_OK) {
     return report(op, context);
   }
-  find_wanted(op, node);
+  view_inputs(op);
   for (int o = 0; o < op->tensors.output_count; ++o) {
-    if (op->wanted[o] && resize_output(op, context, o) != DUSPAR_OK) {
+    if (duspar_tensor_wanted(node, op->tensors.outputs[o]) &&
+        resize_output(op, context, o) != DUSPAR_OK) {
       return report(op, context);
     }
   }
@@ -182,40 +195,26 @@ static tfl_status prepare(tfl_context* context, tfl_node* node) {
 }
 
 static duspar_status run(operator_data* op, tfl_context* context) {
-  const duspar_sizes* sizes = &op->sizes;
-  const int batch = (int)sizes->batch, steps = (int)sizes->steps;
-  const int features = (int)sizes->features, units = (int)sizes->units;
-  const bool dual = op->kind == DUSPAR_KIND_DUSPAR;
-  const int x_shape[] = {batch, steps, features};
-  const int f_shape[] = {batch, units};
-  const int g_shape[] = {batch, features};
-  const int* inputs = op->tensors.inputs;
-  float *x = NULL, *f0 = NULL, *g0 = NULL;
-  float* out[DUSPAR_MAX_OUTPUTS] = {NULL, NULL, NULL};
-  duspar_status status;
+  float* data[VIEWS] = {NULL};
   if (!op->ready) {
     return duspar_fail(DUSPAR_INVALID, "tensors were not allocated");
   }
-  status = duspar_signature_data(context, inputs[0], 3, x_shape, &x);
-  if (status == DUSPAR_OK) {
-    status = duspar_signature_data(context, inputs[1], 2, f_shape, &f0);
+  for (int v = 0; v < VIEWS; ++v) {
+    if (op->views[v].tensor < 0) continue;
+    const duspar_status status =
+        duspar_view_data(&op->views[v], context, &data[v]);
+    if (status != DUSPAR_OK) return status;
   }
-  if (status == DUSPAR_OK && dual) {
-    status = duspar_signature_data(context, inputs[2], 2, g_shape, &g0);
-  }
-  for (int o = 0; o < op->tensors.output_count; ++o) {
-    int shape[3];
-    const int rank = duspar_signature_output_shape(o, sizes, shape);
-    if (status == DUSPAR_OK && op->wanted[o]) {
-      status = duspar_signature_data(context, op->tensors.outputs[o], rank,
-                                     shape, &out[o]);
-    }
-  }
-  if (status != DUSPAR_OK) return status;
-  const duspar_sequence sequence = {sizes->batch, sizes->steps, x,      f0,
-                                    g0,           out[0],       out[1], out[2]};
+  const duspar_sequence sequence = {op->sizes.batch, op->sizes.steps, data[0],
+                                    data[1],         data[2],         data[3],
+                                    data[4],         data[5]};
   duspar_counts counts = {0};
-  duspar_layer_execute(op->layer, &sequence, op->scratch, &counts);
+  size_t threads = op->threads;
+  if (threads > 1) { /* the app may have changed its mind */
+    const size_t now = useful_threads(op, context);
+    if (now < threads) threads = now;
+  }
+  duspar_layer_execute(op->layer, &sequence, op->scratch, threads, &counts);
   duspar_counters_add(&op->record->counters, &counts);
   return DUSPAR_OK;
 }

@@ -92,34 +92,56 @@ static duspar_status read_layer(flex_buffer buffer, flex_value map, char* layer,
   return DUSPAR_OK;
 }
 
-duspar_status duspar_options_parse(const void* bytes, size_t size,
-                                   duspar_options* options) {
-  const flex_buffer buffer = {bytes, bytes == NULL ? 0 : size};
-  flex_value map;
+/* Opens the map of options, if they are of a version that is known. */
+static duspar_status open_map(flex_buffer buffer, flex_value* map) {
   int64_t version;
-  duspar_status status;
-  memset(options, 0, sizeof *options);
-  if (!flex_root(buffer, &map)) {
+  if (!flex_root(buffer, map)) {
     return duspar_fail(DUSPAR_INVALID,
                        "the operator's options are no FlexBuffers map");
   }
-  status = read_integer(buffer, map, "version", &version);
-  if (status != DUSPAR_OK) return status;
-  if (version != 1) {
+  const duspar_status status = read_integer(buffer, *map, "version", &version);
+  if (status == DUSPAR_OK && version != 1) {
     return duspar_fail(DUSPAR_INVALID,
                        "the operator has version %lld, this library knows "
                        "version 1: convert the model anew, or update the "
                        "library",
                        (long long)version);
   }
-  status = read_integer(buffer, map, "units", &options->units);
-  if (status != DUSPAR_OK) return status;
-  if (options->units < 1 || options->units > INT32_MAX) {
+  return status;
+}
+
+static duspar_status read_count(flex_buffer buffer, flex_value map,
+                                const char* key, int64_t* number) {
+  const duspar_status status = read_integer(buffer, map, key, number);
+  if (status == DUSPAR_OK && (*number < 1 || *number > INT32_MAX)) {
     return duspar_fail(DUSPAR_INVALID,
-                       "the option `units` must be in 1 to 2147483647, not "
-                       "%lld",
-                       (long long)options->units);
+                       "the option `%s` must be in 1 to 2147483647, not %lld",
+                       key, (long long)*number);
   }
+  return status;
+}
+
+duspar_status duspar_log_mel_options_parse(const void* bytes, size_t size,
+                                           duspar_log_mel_options* options) {
+  const flex_buffer buffer = {bytes, bytes == NULL ? 0 : size};
+  flex_value map;
+  memset(options, 0, sizeof *options);
+  duspar_status status = open_map(buffer, &map);
+  if (status != DUSPAR_OK) return status;
+  status = read_count(buffer, map, "hop", &options->hop);
+  if (status != DUSPAR_OK) return status;
+  return read_layer(buffer, map, options->layer, sizeof options->layer);
+}
+
+duspar_status duspar_options_parse(const void* bytes, size_t size,
+                                   duspar_options* options) {
+  const flex_buffer buffer = {bytes, bytes == NULL ? 0 : size};
+  flex_value map;
+  memset(options, 0, sizeof *options);
+  duspar_status status = open_map(buffer, &map);
+  if (status != DUSPAR_OK) return status;
+  status = read_count(buffer, map, "units", &options->units);
+  if (status != DUSPAR_OK) return status;
   status = read_weight_type(buffer, map, &options->weight_type);
   if (status != DUSPAR_OK) return status;
   status = read_operand_bits(buffer, map, options->weight_type,

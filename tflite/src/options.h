@@ -14,8 +14,16 @@ typedef struct duspar_options {
   char layer[256];
 } duspar_options;
 
+/* Those of the log-mel front end. */
+typedef struct duspar_log_mel_options {
+  int64_t hop;
+  char layer[256];
+} duspar_log_mel_options;
+
 /* Reads the options from `size` bytes, which may be anything. */
 duspar_status duspar_options_parse(const void* bytes, size_t size,
                                    duspar_options* options);
+duspar_status duspar_log_mel_options_parse(const void* bytes, size_t size,
+                                           duspar_log_mel_options* options);
 
 #endif /* DUSPAR_OPTIONS_H_ */

@@ -1,12 +1,10 @@
 #include "signature.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
 #include "kernels.h"
-#include "memory.h"
+#include "tensors.h"
 
 typedef enum role { VALUE, BIAS, KERNEL, SCALE } role;
 
@@ -79,23 +77,6 @@ duspar_status duspar_signature_bind(duspar_kind kind,
   return DUSPAR_OK;
 }
 
-static const tfl_tensor* tensor_at(const tfl_context* context, int index) {
-  if (index < 0 || (size_t)index >= context->tensors_size) return NULL;
-  return &context->tensors[index];
-}
-
-/* Writes a shape as "(2, 3)" for a message. */
-static void print_shape(const int* dims, int rank, char* text, size_t room) {
-  size_t used = 0;
-  text[0] = '\0';
-  for (int i = 0; i < rank && used < room; ++i) {
-    const int more =
-        snprintf(text + used, room - used, "%s%d", i ? ", " : "", dims[i]);
-    if (more < 0) return;
-    used += (size_t)more;
-  }
-}
-
 /* The size that a letter of a shape stands for. */
 static size_t size_of(char letter, const duspar_sizes* sizes) {
   switch (letter) {
@@ -121,39 +102,6 @@ static int shape_of(const char* letters, const duspar_sizes* sizes,
   return rank;
 }
 
-static duspar_status check_shape(const slot* s, const tfl_tensor* tensor,
-                                 const duspar_sizes* sizes) {
-  int shape[3];
-  char expected[64], received[64];
-  const int rank = shape_of(s->shape, sizes, shape);
-  const tfl_ints* dims = tensor->dims;
-  if (dims != NULL && dims->size == rank &&
-      memcmp(dims->data, shape, (size_t)rank * sizeof(int)) == 0) {
-    return DUSPAR_OK;
-  }
-  print_shape(shape, rank, expected, sizeof expected);
-  print_shape(dims ? dims->data : NULL, dims ? dims->size : 0, received,
-              sizeof received);
-  return duspar_fail(DUSPAR_INVALID, "`%s` must have the shape (%s), not (%s)",
-                     s->name, expected, received);
-}
-
-/* Checks that `bytes` hold `rank` dimensions of `item` bytes. */
-static duspar_status check_bytes(const char* name, const int* shape, int rank,
-                                 size_t item, size_t bytes) {
-  size_t needed = item;
-  for (int i = 0; i < rank; ++i) {
-    if (!duspar_multiply(needed, (size_t)shape[i], &needed)) {
-      return duspar_fail(DUSPAR_INVALID, "`%s` is too large", name);
-    }
-  }
-  if (bytes < needed) {
-    return duspar_fail(DUSPAR_INVALID, "`%s` must have %zu bytes, not %zu",
-                       name, needed, bytes);
-  }
-  return DUSPAR_OK;
-}
-
 static duspar_status check_input(const slot* s, duspar_weight_type weight_type,
                                  const tfl_tensor* tensor,
                                  const duspar_sizes* sizes) {
@@ -161,25 +109,12 @@ static duspar_status check_input(const slot* s, duspar_weight_type weight_type,
   const bool kernel = s->role == KERNEL;
   const int type = kernel ? kernel_types[weight_type] : TFL_FLOAT32;
   const size_t item = kernel ? duspar_weight_bytes(weight_type) : 4;
-  if (tensor == NULL) {
-    return duspar_fail(DUSPAR_INVALID, "`%s` is missing", s->name);
-  }
-  if (tensor->type != type) {
-    return duspar_fail(DUSPAR_INVALID,
-                       "`%s` must have TFLite's type %d, not %d", s->name, type,
-                       tensor->type);
-  }
-  duspar_status status = check_shape(s, tensor, sizes);
-  if (status != DUSPAR_OK) return status;
-  if (s->role == VALUE) return DUSPAR_OK;
-  if (tensor->allocation_type != TFL_MEMORY_MAPPED || tensor->data == NULL ||
-      tensor->sparsity != NULL) {
-    return duspar_fail(DUSPAR_INVALID,
-                       "`%s` must be a constant of the model, stored densely",
-                       s->name);
-  }
-  return check_bytes(s->name, tensor->dims->data, tensor->dims->size, item,
-                     tensor->bytes);
+  int shape[3];
+  const int rank = shape_of(s->shape, sizes, shape);
+  const duspar_status status =
+      duspar_tensor_check(tensor, s->name, type, rank, shape);
+  if (status != DUSPAR_OK || s->role == VALUE) return status;
+  return duspar_tensor_check_constant(tensor, s->name, item);
 }
 
 duspar_status duspar_signature_check_inputs(duspar_kind kind,
@@ -188,26 +123,23 @@ duspar_status duspar_signature_check_inputs(duspar_kind kind,
                                             const duspar_tensors* tensors,
                                             duspar_sizes* sizes) {
   const slot* slots = slots_of(kind);
-  const tfl_tensor* x = tensor_at(context, tensors->inputs[0]);
-  if (x == NULL) return duspar_fail(DUSPAR_INVALID, "`x` is missing");
-  if (x->dims == NULL || x->dims->size != 3 || x->dims->data[0] < 1 ||
-      x->dims->data[1] < 0 || x->dims->data[2] < 1) {
-    char received[64];
-    print_shape(x->dims ? x->dims->data : NULL, x->dims ? x->dims->size : 0,
-                received, sizeof received);
+  static const int any[] = {-1, -1, -1};
+  const tfl_tensor* x = duspar_tensor_at(context, tensors->inputs[0]);
+  duspar_status status = duspar_tensor_check(x, "x", TFL_FLOAT32, 3, any);
+  if (status != DUSPAR_OK) return status;
+  if (x->dims->data[0] < 1 || x->dims->data[2] < 1) {
     return duspar_fail(DUSPAR_INVALID,
-                       "`x` must have the shape (batch, steps, features), "
-                       "not (%s)",
-                       received);
+                       "`x` must have at least one sequence and one feature, "
+                       "not %d and %d",
+                       x->dims->data[0], x->dims->data[2]);
   }
   sizes->batch = (size_t)x->dims->data[0];
   sizes->steps = (size_t)x->dims->data[1];
   sizes->features = (size_t)x->dims->data[2];
   sizes->units = (size_t)options->units;
   for (int i = 0; i < tensors->input_count; ++i) {
-    const duspar_status status =
-        check_input(&slots[i], options->weight_type,
-                    tensor_at(context, tensors->inputs[i]), sizes);
+    status = check_input(&slots[i], options->weight_type,
+                         duspar_tensor_at(context, tensors->inputs[i]), sizes);
     if (status != DUSPAR_OK) return status;
   }
   return DUSPAR_OK;
@@ -220,34 +152,8 @@ static const slot output_slots[] = {
     {"output g", VALUE, "BN"},
 };
 
-duspar_status duspar_signature_check_output(const tfl_context* context,
-                                            const duspar_tensors* tensors,
-                                            int index) {
-  const char* name = output_slots[index].name;
-  const int place = tensors->outputs[index];
-  const tfl_tensor* tensor = tensor_at(context, place);
-  if (tensor == NULL) {
-    return duspar_fail(DUSPAR_INVALID, "`%s` is missing", name);
-  }
-  if (tensor->type != TFL_FLOAT32) {
-    return duspar_fail(DUSPAR_INVALID,
-                       "`%s` must have TFLite's type %d, not %d", name,
-                       TFL_FLOAT32, tensor->type);
-  }
-  bool shared = tensor->allocation_type == TFL_MEMORY_MAPPED ||
-                tensor->allocation_type == TFL_MEMORY_PERSISTENT_READ_ONLY;
-  for (int i = 0; i < tensors->input_count; ++i) {
-    shared = shared || tensors->inputs[i] == place;
-  }
-  for (int i = 0; i < index; ++i) {
-    shared = shared || tensors->outputs[i] == place;
-  }
-  if (shared) {
-    return duspar_fail(DUSPAR_INVALID,
-                       "`%s` must be a tensor of its own that can be written",
-                       name);
-  }
-  return DUSPAR_OK;
+const char* duspar_signature_output_name(int index) {
+  return output_slots[index].name;
 }
 
 int duspar_signature_output_shape(int index, const duspar_sizes* sizes,
@@ -294,29 +200,4 @@ void duspar_signature_parameters(duspar_kind kind,
   set_cell(&parameters->feedback, data, 5, 8, 13, 15, 1);
   parameters->feedforward_bias = data[9];
   parameters->feedback_bias = data[10];
-}
-
-duspar_status duspar_signature_data(const tfl_context* context, int index,
-                                    int rank, const int* shape, float** data) {
-  const tfl_tensor* tensor = tensor_at(context, index);
-  if (tensor == NULL || tensor->dims == NULL || tensor->dims->size != rank ||
-      memcmp(tensor->dims->data, shape, (size_t)rank * sizeof(int)) != 0) {
-    return duspar_fail(DUSPAR_INVALID,
-                       "tensor %d has changed since tensors were allocated: "
-                       "allocate them again",
-                       index);
-  }
-  const char* name = tensor->name ? tensor->name : "tensor";
-  const duspar_status status =
-      check_bytes(name, shape, rank, sizeof(float), tensor->bytes);
-  if (status != DUSPAR_OK) return status;
-  bool empty = false;
-  for (int i = 0; i < rank; ++i) empty = empty || shape[i] == 0;
-  *data = empty ? NULL : tensor->data;
-  if (!empty &&
-      (tensor->data == NULL || (uintptr_t)tensor->data % sizeof(float) != 0)) {
-    return duspar_fail(DUSPAR_INVALID, "`%s` has no data, or at a bad address",
-                       name);
-  }
-  return DUSPAR_OK;
 }

@@ -36,10 +36,8 @@ duspar_status duspar_signature_check_inputs(duspar_kind kind,
                                             const duspar_tensors* tensors,
                                             duspar_sizes* sizes);
 
-/* Checks that output `index` can be written, apart from its shape. */
-duspar_status duspar_signature_check_output(const tfl_context* context,
-                                            const duspar_tensors* tensors,
-                                            int index);
+/* Returns what messages call output `index`. */
+const char* duspar_signature_output_name(int index);
 
 /* Sets the shape of output `index` and returns its rank. */
 int duspar_signature_output_shape(int index, const duspar_sizes* sizes,
@@ -52,10 +50,5 @@ void duspar_signature_parameters(duspar_kind kind,
                                  const duspar_tensors* tensors,
                                  const duspar_sizes* sizes,
                                  duspar_parameters* parameters);
-
-/* Finds the data of a float tensor with `rank` dimensions `shape`, when the
- * operator runs. `*data` is NULL for a tensor without entries. */
-duspar_status duspar_signature_data(const tfl_context* context, int tensor,
-                                    int rank, const int* shape, float** data);
 
 #endif /* DUSPAR_SIGNATURE_H_ */

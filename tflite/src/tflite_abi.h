@@ -17,6 +17,7 @@
 enum { TFL_OK = 0, TFL_ERROR = 1 };
 enum {
   TFL_FLOAT32 = 1,
+  TFL_INT32 = 2,
   TFL_INT16 = 7,
   TFL_INT8 = 9,
 };
@@ -112,6 +113,7 @@ struct tfl_context {
                                           tfl_registration**);
   tfl_status (*replace_nodes)(tfl_context*, tfl_registration, const tfl_ints*,
                               tfl_delegate*);
+  int recommended_num_threads; /* below 1 if the app has not said */
 };
 
 struct tfl_delegate {

@@ -1,5 +1,6 @@
 /* Vectors of eight floats: AVX2 with FMA. See `kernel_body.h`. */
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,6 +15,23 @@ typedef __m256i vi;
 
 static inline vf vf_load(const float* p) { return _mm256_loadu_ps(p); }
 static inline void vf_store(float* p, vf v) { _mm256_storeu_ps(p, v); }
+static inline vi first_lanes(size_t count) {
+  const vi lanes = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), lanes);
+}
+
+static inline vf vf_load_part(const float* p, size_t count) {
+  return _mm256_maskload_ps(p, first_lanes(count));
+}
+
+static inline void vf_store_part(float* p, vf v, size_t count) {
+  _mm256_maskstore_ps(p, first_lanes(count), v);
+}
+
+static inline vf vf_first(vf v, size_t count) {
+  return _mm256_and_ps(v, _mm256_castsi256_ps(first_lanes(count)));
+}
+
 static inline vf vf_set(float x) { return _mm256_set1_ps(x); }
 static inline vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 static inline vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
@@ -29,6 +47,14 @@ static inline vf vf_pow2(vf v) {
   const vi one = _mm256_set1_epi32(127 << 23);
   const vi exponent = _mm256_slli_epi32(_mm256_castps_si256(v), 23);
   return _mm256_castsi256_ps(_mm256_add_epi32(exponent, one));
+}
+
+static inline vf vf_split(vf v, vf* mantissa) {
+  const vi least = _mm256_set1_epi32(0x3f2aaaab); /* 2/3 */
+  const vi bits = _mm256_sub_epi32(_mm256_castps_si256(v), least);
+  const vi rest = _mm256_and_si256(bits, _mm256_set1_epi32(0x7fffff));
+  *mantissa = _mm256_castsi256_ps(_mm256_add_epi32(rest, least));
+  return _mm256_cvtepi32_ps(_mm256_srai_epi32(bits, 23));
 }
 
 static inline vf vf_magnitude(vf v) {
@@ -53,6 +79,18 @@ static inline vf vf_bfloat16_high(const char* p) {
 static inline vf vf_int8(const int8_t* p) {
   const __m128i bytes = _mm_loadl_epi64((const void*)p);
   return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+}
+
+static inline bool vf_any_nan(vf v) {
+  return _mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)) != 0;
+}
+
+/* NaN is made the lowest integer, and that, with saturation, 0. */
+static inline void vf_to_bytes(vf v, uint8_t* to) {
+  const vi words = _mm256_cvtps_epi32(v);
+  const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(words),
+                                         _mm256_extracti128_si256(words, 1));
+  _mm_storel_epi64((void*)to, _mm_packus_epi16(halves, halves));
 }
 
 static inline vi vi_zero(void) { return _mm256_setzero_si256(); }

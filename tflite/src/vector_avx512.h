@@ -1,6 +1,7 @@
 /* Vectors of sixteen floats: AVX-512, with VNNI if the compiler may use it.
  * See `kernel_body.h`. */
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +14,22 @@ typedef __m512i vi;
 
 static inline vf vf_load(const float* p) { return _mm512_loadu_ps(p); }
 static inline void vf_store(float* p, vf v) { _mm512_storeu_ps(p, v); }
+static inline __mmask16 first_lanes(size_t count) {
+  return (__mmask16)((1u << count) - 1);
+}
+
+static inline vf vf_load_part(const float* p, size_t count) {
+  return _mm512_maskz_loadu_ps(first_lanes(count), p);
+}
+
+static inline void vf_store_part(float* p, vf v, size_t count) {
+  _mm512_mask_storeu_ps(p, first_lanes(count), v);
+}
+
+static inline vf vf_first(vf v, size_t count) {
+  return _mm512_maskz_mov_ps(first_lanes(count), v);
+}
+
 static inline vf vf_set(float x) { return _mm512_set1_ps(x); }
 static inline vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 static inline vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
@@ -28,6 +45,14 @@ static inline vf vf_pow2(vf v) {
   const vi one = _mm512_set1_epi32(127 << 23);
   const vi exponent = _mm512_slli_epi32(_mm512_castps_si512(v), 23);
   return _mm512_castsi512_ps(_mm512_add_epi32(exponent, one));
+}
+
+static inline vf vf_split(vf v, vf* mantissa) {
+  const vi least = _mm512_set1_epi32(0x3f2aaaab); /* 2/3 */
+  const vi bits = _mm512_sub_epi32(_mm512_castps_si512(v), least);
+  const vi rest = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffff));
+  *mantissa = _mm512_castsi512_ps(_mm512_add_epi32(rest, least));
+  return _mm512_cvtepi32_ps(_mm512_srai_epi32(bits, 23));
 }
 
 static inline vf vf_magnitude(vf v) { return _mm512_abs_ps(v); }
@@ -50,6 +75,14 @@ static inline vf vf_bfloat16_high(const char* p) {
 static inline vf vf_int8(const int8_t* p) {
   const __m128i bytes = _mm_loadu_si128((const void*)p);
   return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+}
+
+static inline bool vf_any_nan(vf v) {
+  return _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q) != 0;
+}
+
+static inline void vf_to_bytes(vf v, uint8_t* to) {
+  _mm_storeu_si128((void*)to, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
 }
 
 static inline vi vi_zero(void) { return _mm512_setzero_si512(); }

@@ -1,6 +1,7 @@
 /* Vectors of four floats: NEON of 64-bit ARM, with the dot product if the
  * compiler may use it. See `kernel_body.h`. */
 #include <arm_neon.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,6 +16,24 @@ typedef int32x4_t vi;
 
 static inline vf vf_load(const float* p) { return vld1q_f32(p); }
 static inline void vf_store(float* p, vf v) { vst1q_f32(p, v); }
+static inline vf vf_load_part(const float* p, size_t count) {
+  float whole[LANES] = {0};
+  memcpy(whole, p, count * sizeof(float));
+  return vf_load(whole);
+}
+
+static inline void vf_store_part(float* p, vf v, size_t count) {
+  float whole[LANES];
+  vf_store(whole, v);
+  memcpy(p, whole, count * sizeof(float));
+}
+
+static inline vf vf_first(vf v, size_t count) {
+  float whole[LANES];
+  vf_store(whole, v);
+  return vf_load_part(whole, count);
+}
+
 static inline vf vf_set(float x) { return vdupq_n_f32(x); }
 static inline vf vf_add(vf a, vf b) { return vaddq_f32(a, b); }
 static inline vf vf_sub(vf a, vf b) { return vsubq_f32(a, b); }
@@ -29,6 +48,14 @@ static inline vf vf_atmost(vf l, vf v) { return vminq_f32(l, v); }
 static inline vf vf_pow2(vf v) {
   const uint32x4_t exponent = vshlq_n_u32(vreinterpretq_u32_f32(v), 23);
   return vreinterpretq_f32_u32(vaddq_u32(exponent, vdupq_n_u32(127u << 23)));
+}
+
+static inline vf vf_split(vf v, vf* mantissa) {
+  const vi least = vdupq_n_s32(0x3f2aaaab); /* 2/3 */
+  const vi bits = vsubq_s32(vreinterpretq_s32_f32(v), least);
+  const vi rest = vandq_s32(bits, vdupq_n_s32(0x7fffff));
+  *mantissa = vreinterpretq_f32_s32(vaddq_s32(rest, least));
+  return vcvtq_f32_s32(vshrq_n_s32(bits, 23));
 }
 
 static inline vf vf_magnitude(vf v) { return vabsq_f32(v); }
@@ -55,6 +82,16 @@ static inline vf vf_int8(const int8_t* p) {
   memcpy(&four, p, sizeof four);
   const int16x8_t wide = vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four)));
   return vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide)));
+}
+
+static inline bool vf_any_nan(vf v) { return vminvq_u32(vceqq_f32(v, v)) == 0; }
+
+/* NaN is made 0. */
+static inline void vf_to_bytes(vf v, uint8_t* to) {
+  const uint16x4_t halves = vmovn_u32(vcvtq_u32_f32(v));
+  const uint8x8_t bytes = vmovn_u16(vcombine_u16(halves, halves));
+  const uint32_t four = vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
+  memcpy(to, &four, sizeof four);
 }
 
 static inline vi vi_zero(void) { return vdupq_n_s32(0); }

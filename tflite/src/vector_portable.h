@@ -1,5 +1,6 @@
 /* Vectors of four floats in the words of GCC and Clang, which make of them
  * what the processor has. See `kernel_body.h`. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -18,6 +19,24 @@ static inline vf vf_load(const float* p) {
 }
 
 static inline void vf_store(float* p, vf v) { memcpy(p, &v, sizeof v); }
+static inline vf vf_load_part(const float* p, size_t count) {
+  float whole[LANES] = {0};
+  memcpy(whole, p, count * sizeof(float));
+  return vf_load(whole);
+}
+
+static inline void vf_store_part(float* p, vf v, size_t count) {
+  float whole[LANES];
+  vf_store(whole, v);
+  memcpy(p, whole, count * sizeof(float));
+}
+
+static inline vf vf_first(vf v, size_t count) {
+  float whole[LANES];
+  vf_store(whole, v);
+  return vf_load_part(whole, count);
+}
+
 static inline vf vf_set(float x) { return (vf){x, x, x, x}; }
 static inline vf vf_add(vf a, vf b) { return a + b; }
 static inline vf vf_sub(vf a, vf b) { return a - b; }
@@ -33,6 +52,13 @@ static inline vf vf_atleast(vf l, vf v) { return choose(v < l, l, v); }
 static inline vf vf_atmost(vf l, vf v) { return choose(v > l, l, v); }
 
 static inline vf vf_pow2(vf v) { return (vf)(((vu)v << 23) + (127u << 23)); }
+static inline vf vf_split(vf v, vf* mantissa) {
+  const int32_t least = 0x3f2aaaab; /* 2/3 */
+  const vi bits = (vi)((vu)v - (uint32_t)least);
+  *mantissa = (vf)((bits & 0x7fffff) + least);
+  return __builtin_convertvector(bits >> 23, vf);
+}
+
 static inline vf vf_magnitude(vf v) { return (vf)((vu)v & 0x7fffffffu); }
 
 static inline vf vf_sign(vf v, vf s) {
@@ -63,6 +89,16 @@ static inline vf vf_int8(const int8_t* p) {
   word ^= 0x00808080u;
   const vu each = (vu){word, word, word, word} & places;
   return __builtin_convertvector((vi)each, vf) * scale - middle;
+}
+
+static inline bool vf_any_nan(vf v) {
+  return v[0] != v[0] || v[1] != v[1] || v[2] != v[2] || v[3] != v[3];
+}
+
+static inline void vf_to_bytes(vf v, uint8_t* to) {
+  for (int lane = 0; lane < LANES; ++lane) {
+    to[lane] = v[lane] > 0.0f ? (uint8_t)v[lane] : 0;
+  }
 }
 
 static inline vi vi_zero(void) { return (vi){0, 0, 0, 0}; }

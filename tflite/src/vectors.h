@@ -11,21 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#define NOINLINE static __attribute__((noinline))
-#else
-#define INLINE static inline
-#define NOINLINE static
-#endif
-
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__)
-#define UNROLL _Pragma("GCC unroll 16")
-#else
-#define UNROLL
-#endif
+#include "inline.h"
 
 #if LANES > 1
 typedef float vector __attribute__((vector_size(4 * LANES)));
@@ -103,29 +89,23 @@ INLINE vector clamped(vector x) {
   return MIN(SPLAT(40.0f), MAX(SPLAT(-40.0f), x));
 }
 
-/* Makes e^x = scale + scale * rest, scale a power of two, |x| <= 40. */
-INLINE vector exponential(vector x, vector* scale) {
-  /* Adding this rounds to a whole number, which the lowest bits then hold. */
-  const vector shift = SPLAT(12582912.0f);
-  const vector shifted = x * SPLAT(1.442695041f) + shift;
-  const vector n = shifted - shift;
-  /* The first part of log(2) has few digits: its multiples are exact. */
-  const vector r = x - n * SPLAT(0.693359375f) + n * SPLAT(2.12194440055e-4f);
-  vector p = SPLAT(1.392625083e-3f);
-  p = p * r + SPLAT(8.363232884e-3f);
-  p = p * r + SPLAT(4.166655421e-2f);
-  p = p * r + SPLAT(1.666657667e-1f);
-  p = p * r + SPLAT(5.000000000e-1f);
-  *scale = from_words((to_words(shifted) << 23) + to_words(SPLAT(1.0f)));
-  return r * r * p + r;
+/* What the exponential is written in. */
+typedef vector vf;
+INLINE vf vf_set(float x) { return SPLAT(x); }
+INLINE vf vf_sub(vf a, vf b) { return a - b; }
+INLINE vf vf_mul(vf a, vf b) { return a * b; }
+INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
+INLINE vf vf_pow2(vf v) {
+  return from_words((to_words(v) << 23) + to_words(SPLAT(1.0f)));
 }
+#include "exponential.h"
 
 /* Sets *z = sigmoid(a) and *c = tanh(b), with one division for both. tanh
  * comes from e^2b - 1, which keeps the digits of a small b. */
 INLINE void gates(vector a, vector b, vector* z, vector* c) {
-  vector scale_a, scale_b;
-  const vector rest_a = exponential(clamped(-a), &scale_a);
-  const vector rest_b = exponential(clamped(b + b), &scale_b);
+  vector rest_a, rest_b, scale_a, scale_b;
+  split_exp(clamped(-a), &rest_a, &scale_a);
+  split_exp(clamped(b + b), &rest_b, &scale_b);
   const vector p = scale_a * rest_a + scale_a + SPLAT(1.0f);
   const vector minus_one = scale_b * rest_b + (scale_b - SPLAT(1.0f));
   const vector q = minus_one + SPLAT(2.0f);

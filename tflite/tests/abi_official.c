@@ -19,6 +19,7 @@ SAME_VALUE(TFL_ERROR, kTfLiteError);
 SAME_VALUE(TFL_FLOAT32, kTfLiteFloat32);
 SAME_VALUE(TFL_INT16, kTfLiteInt16);
 SAME_VALUE(TFL_INT8, kTfLiteInt8);
+SAME_VALUE(TFL_INT32, kTfLiteInt32);
 SAME_VALUE(TFL_MEMORY_MAPPED, kTfLiteMmapRo);
 SAME_VALUE(TFL_MEMORY_PERSISTENT_READ_ONLY, kTfLitePersistentRo);
 SAME_VALUE(TFL_ALLOW_DYNAMIC_TENSORS, kTfLiteDelegateFlagsAllowDynamicTensors);
@@ -92,6 +93,7 @@ CONTEXT(report_error, ReportError);
 CONTEXT(add_tensors, AddTensors);
 CONTEXT(get_node_and_registration, GetNodeAndRegistration);
 CONTEXT(replace_nodes, ReplaceNodeSubsetsWithDelegateKernels);
+CONTEXT(recommended_num_threads, recommended_num_threads);
 
 #define DELEGATE(ours, theirs) \
   SAME_PLACE(tfl_delegate, ours, struct TfLiteDelegate, theirs)

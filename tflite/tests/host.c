@@ -126,43 +126,59 @@ static void put_offset(uint8_t* to, size_t* end, size_t target) {
   put_number(to, end, *end - target);
 }
 
-/* All numbers of the map are four bytes wide. */
-size_t host_write_options(const host_model* model, uint8_t* to) {
-  static const char* const keys[] = {"layer", "operands", "units", "version",
-                                     "weights"};
-  static const char* const types[] = {"float32", "bfloat16", "int8"};
-  static const char* const operand_types[] = {"float32", "uint7", "uint8"};
-  enum { KEY = 4, STRING = 5, INT = 1, MAP = 9, FOUR_BYTES = 2 };
-  enum { KEYS = 5 };
-  size_t end = 0, key_at[KEYS];
-  for (int i = 0; i < KEYS; ++i) key_at[i] = put_text(to, &end, keys[i]);
-  const size_t layer = put_text(to, &end, "recurrent");
-  const size_t operands = put_text(
-      to, &end,
-      operand_types[model->operand_bits ? model->operand_bits - 6 : 0]);
-  const size_t weights = put_text(to, &end, types[model->weight_type]);
-  put_number(to, &end, KEYS);
+/* An option: a text, or else a number. */
+typedef struct option {
+  const char* key;
+  const char* text;
+  uint64_t number;
+} option;
+
+/* A map, by rising keys. All its numbers are four bytes wide. */
+static size_t put_map(uint8_t* to, const option* options, int count) {
+  enum { KEY = 4, STRING = 5, INT = 1, MAP = 9, FOUR_BYTES = 2, MOST = 8 };
+  size_t end = 0, key_at[MOST], text_at[MOST];
+  for (int i = 0; i < count; ++i) {
+    key_at[i] = put_text(to, &end, options[i].key);
+  }
+  for (int i = 0; i < count; ++i) {
+    if (options[i].text) text_at[i] = put_text(to, &end, options[i].text);
+  }
+  put_number(to, &end, (uint64_t)count);
   const size_t key_vector = end;
-  for (int i = 0; i < KEYS; ++i) put_offset(to, &end, key_at[i]);
+  for (int i = 0; i < count; ++i) put_offset(to, &end, key_at[i]);
   put_offset(to, &end, key_vector);
-  put_number(to, &end, 4);    /* width of the keys' offsets */
-  put_number(to, &end, KEYS); /* entries */
+  put_number(to, &end, 4); /* width of the keys' offsets */
+  put_number(to, &end, (uint64_t)count);
   const size_t map = end;
-  put_offset(to, &end, layer);
-  put_offset(to, &end, operands);
-  put_number(to, &end, (uint64_t)model->units);
-  put_number(to, &end, 1);
-  put_offset(to, &end, weights);
-  to[end++] = STRING << 2;
-  to[end++] = STRING << 2;
-  to[end++] = INT << 2;
-  to[end++] = INT << 2;
-  to[end++] = STRING << 2;
+  for (int i = 0; i < count; ++i) {
+    if (options[i].text) {
+      put_offset(to, &end, text_at[i]);
+    } else {
+      put_number(to, &end, options[i].number);
+    }
+  }
+  for (int i = 0; i < count; ++i) {
+    to[end++] = (options[i].text ? STRING : INT) << 2;
+  }
   to[end] = (uint8_t)(end - map); /* the root: an offset of one byte */
   ++end;
   to[end++] = MAP << 2 | FOUR_BYTES;
   to[end++] = 1;
   return end;
+}
+
+size_t host_write_options(const host_model* model, uint8_t* to) {
+  static const char* const types[] = {"float32", "bfloat16", "int8"};
+  static const char* const operand_types[] = {"float32", "uint7", "uint8"};
+  const int operands = model->operand_bits ? model->operand_bits - 6 : 0;
+  const option options[] = {
+      {"layer", "recurrent", 0},
+      {"operands", operand_types[operands], 0},
+      {"units", NULL, (uint64_t)model->units},
+      {"version", NULL, 1},
+      {"weights", types[model->weight_type], 0},
+  };
+  return put_map(to, options, 5);
 }
 
 /* Adds a tensor of the next number. */
@@ -182,16 +198,7 @@ static void add(host* h, int type, int constant, const char* shape,
   host_reshape(h, tensor, rank, dims, 1);
 }
 
-void host_init(host* h, const host_model* m) {
-  static const int kernel_types[] = {TFL_FLOAT32, TFL_INT16, TFL_INT8};
-  const int dual = m->kind == DUSPAR_KIND_DUSPAR;
-  const int scaled = m->weight_type == DUSPAR_INT8;
-  const char* const* shape;
-  static const char* const dual_shapes[] = {"NM", "NM", "MN", "MN", "M", "N",
-                                            "M",  "N",  "M",  "M",  "N", "N"};
-  static const char* const plain_shapes[] = {"NM", "NM", "M", "M", "M"};
-  const int kernels = dual ? 4 : 2, biases = dual ? 4 : 1;
-  int numbers[HOST_TENSORS];
+static void begin(host* h, const char* name) {
   memset(h, 0, sizeof *h);
   h->context.impl = h;
   h->context.tensors = h->tensors;
@@ -201,9 +208,56 @@ void host_init(host* h, const host_model* m) {
   h->context.report_error = report;
   h->context.replace_nodes = replace;
   h->original.builtin_code = TFL_OPERATOR_CUSTOM;
-  h->original.custom_name = dual ? "DuSpaR" : "SpaR";
+  h->original.custom_name = name;
   h->plan = make_ints(1, (int[]){0});
   h->wanted = 7;
+}
+
+/* The last tensors are the outputs. */
+static void end_model(host* h, int outputs) {
+  int numbers[HOST_TENSORS];
+  const int inputs = (int)h->context.tensors_size - outputs;
+  for (int i = 0; i < HOST_TENSORS; ++i) numbers[i] = i;
+  h->node.inputs = make_ints(inputs, numbers);
+  h->node.outputs = make_ints(outputs, numbers + inputs);
+}
+
+void host_init_log_mel(host* h, int batch, int samples, int length, int hop,
+                       int bands) {
+  const option map[] = {
+      {"hop", NULL, (uint64_t)hop}, {"layer", "mel", 0}, {"version", NULL, 1}};
+  const host_model sizes = {
+      .batch = batch, .steps = samples, .features = length, .units = bands};
+  const char* const shapes[] = {"N", "M", "M2", "M", "M", "1"};
+  uint8_t options[512];
+  begin(h, "DuSpaRLogMel");
+  add(h, TFL_FLOAT32, 0, "BT", &sizes);
+  for (int i = 0; i < 6; ++i) {
+    add(h, i == 2 ? TFL_INT32 : TFL_FLOAT32, 1, shapes[i], &sizes);
+  }
+  add(h, TFL_FLOAT32, 0, "BTM", &sizes);
+  end_model(h, 1);
+  host_set_options(h, options, put_map(options, map, 3));
+  for (int b = 0; b < bands; ++b) { /* of one bin */
+    ((int32_t*)h->tensors[3].data)[2 * b] = b % (length / 2);
+    ((int32_t*)h->tensors[3].data)[2 * b + 1] = b % (length / 2) + 1;
+    ((float*)h->tensors[2].data)[b] = 1;
+    ((float*)h->tensors[5].data)[b] = 1;
+  }
+  for (int i = 0; i < length; ++i) ((float*)h->tensors[1].data)[i] = 1;
+  ((float*)h->tensors[6].data)[0] = 1;
+}
+
+void host_init(host* h, const host_model* m) {
+  static const int kernel_types[] = {TFL_FLOAT32, TFL_INT16, TFL_INT8};
+  const int dual = m->kind == DUSPAR_KIND_DUSPAR;
+  const int scaled = m->weight_type == DUSPAR_INT8;
+  const char* const* shape;
+  static const char* const dual_shapes[] = {"NM", "NM", "MN", "MN", "M", "N",
+                                            "M",  "N",  "M",  "M",  "N", "N"};
+  static const char* const plain_shapes[] = {"NM", "NM", "M", "M", "M"};
+  const int kernels = dual ? 4 : 2, biases = dual ? 4 : 1;
+  begin(h, dual ? "DuSpaR" : "SpaR");
   add(h, TFL_FLOAT32, 0, "BTN", m);
   add(h, TFL_FLOAT32, 0, "BM", m);
   if (dual) add(h, TFL_FLOAT32, 0, "BN", m);
@@ -215,13 +269,10 @@ void host_init(host* h, const host_model* m) {
     add(h, TFL_FLOAT32, 1, *shape++, m);
   }
   if (m->operand_bits) add(h, TFL_FLOAT32, 1, dual ? "2" : "1", m);
-  const int inputs = (int)h->context.tensors_size;
   add(h, TFL_FLOAT32, 0, "BTM", m);
   add(h, TFL_FLOAT32, 0, "BM", m);
   if (dual) add(h, TFL_FLOAT32, 0, "BN", m);
-  for (int i = 0; i < HOST_TENSORS; ++i) numbers[i] = i;
-  h->node.inputs = make_ints(inputs, numbers);
-  h->node.outputs = make_ints(dual ? 3 : 2, numbers + inputs);
+  end_model(h, dual ? 3 : 2);
   uint8_t options[512];
   host_set_options(h, options, host_write_options(m, options));
 }

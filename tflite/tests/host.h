@@ -37,6 +37,11 @@ typedef struct host_model {
  * numbered as the operator's inputs, followed by its outputs. */
 void host_init(host* h, const host_model* model);
 
+/* The same for the log-mel front end, with filters of one bin, a window, a
+ * deviation and an offset of ones, and means of zero. */
+void host_init_log_mel(host* h, int batch, int samples, int length, int hop,
+                       int bands);
+
 /* Gives the graph to a delegate. */
 tfl_status host_apply(host* h, struct TfLiteDelegate* delegate);
 tfl_status host_prepare(host* h);
