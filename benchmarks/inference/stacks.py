@@ -151,7 +151,7 @@ def random_layers(stack):
     return [random_weights(rng, n, m) for n, m in zip(widths, widths[1:])]
 
 
-def at_occupancy(stack, frames, layers, occupancy, repeats=4):
+def at_occupancy(stack, frames, layers, occupancy, repeats=7):
     """The layers with biases that make their operands so occupied.
 
     Every entry of every operand is above zero in that share of the time
@@ -163,7 +163,7 @@ def at_occupancy(stack, frames, layers, occupancy, repeats=4):
         frames: Array of inputs.
         layers: List of `Weights`.
         occupancy: Float in (0, 1].
-        repeats: Integer, how often. Default: 4.
+        repeats: Integer, how often. Default: 7.
 
     Returns:
         A list of `Weights` with the same kernels.
@@ -172,7 +172,7 @@ def at_occupancy(stack, frames, layers, occupancy, repeats=4):
     inputs = np.concatenate(
         [frames] * 3 * (max(stack.pools) if stack.pools else 1)
     )
-    for i, layer in enumerate(layers):
+    for number, layer in enumerate(layers):
         skip = len(inputs) // 4
         biases = list(layer.biases)
         biases[2], biases[3] = (
@@ -185,20 +185,25 @@ def at_occupancy(stack, frames, layers, occupancy, repeats=4):
             biases[3] = biases[3] - float(abs(inputs).max()) - 1.1
             errors, states = layer.run(inputs)
         else:
-            for _ in range(repeats):
+            share = 1 - occupancy
+            for i in range(repeats):
                 errors, states = layer.run(inputs)
-                share = 1 - occupancy
-                biases[2] = -np.quantile(states[skip:], share, axis=0)
-                biases[3] = np.quantile(errors[skip:], share, axis=0)
-                biases[2:] = [b.astype("f") for b in biases[2:]]
+                wanted = (
+                    -np.quantile(states[skip:], share, axis=0),
+                    np.quantile(errors[skip:], share, axis=0),
+                )
+                # Half of the way, or it may go to and fro.
+                part = 0.5 if i else 1
+                for k, bias in zip((2, 3), wanted):
+                    biases[k] += (part * (bias - biases[k])).astype("f")
         outputs = states + biases[2]
         layer.ranges = (
             float((errors - biases[3]).max()),
             float(outputs.max()),
         )
         found.append(layer)
-        if stack.pools and stack.pools[i] > 1:
-            pool = stack.pools[i]
+        if stack.pools and stack.pools[number] > 1:
+            pool = stack.pools[number]
             length = len(outputs) // pool * pool
             outputs = outputs[:length].reshape(-1, pool, outputs.shape[1])
             outputs = outputs.mean(axis=1)

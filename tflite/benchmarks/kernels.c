@@ -305,7 +305,8 @@ static void bench(const stack* s, const format* f, const char* kernel,
   const int repeat = 1 + (int)(16000000 / (runners[0].weight_bytes + 100000));
   for (int round = 0; round < rounds; ++round) {
     for (int o = 0; o < count; ++o) {
-      for (int k = 0; k < 8; ++k) step(&runners[o]); /* the caches: another's */
+      /* The caches were another's; few zeros in common, so many steps. */
+      for (int k = 0; k < FRAMES; ++k) step(&runners[o]);
       const double start = now();
       for (int k = 0; k < repeat; ++k) step(&runners[o]);
       runners[o].times[round] = (now() - start) / repeat;
