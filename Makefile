@@ -92,13 +92,14 @@ wheels: setup
 
 # Tables, figures and plots in build/bench. RUNS: trained models and their
 # recordings, as in RUNS="--run runs/kws-duspar-128 data/kws". PIN keeps it on
-# one core; QUICK=--quick only shows that it works.
+# one core.
 PIN ?= $(if $(shell command -v taskset),taskset -c 1)
 bench: setup
 	-$(PY) -m pip install --quiet onnx onnxruntime
 	-$(PY) -m pip install --quiet --no-deps pyrnnoise
-	$(PIN) $(PY) benchmarks/interpreter.py $(RUNS) $(QUICK)
+	$(PIN) $(PY) benchmarks/interpreter.py $(RUNS)
 	$(PIN) $(PY) benchmarks/kernels.py
+	rm -f build/bench/training.txt
 	@if command -v valgrind > /dev/null; then \
 	  $(PIN) $(PY) benchmarks/kernels.py --instructions; fi
 	@set -e; for backend in $(BACKENDS); do for task in kws slu se; do \
