@@ -73,7 +73,7 @@ def load(folder, snrs_db=SNRS_DB):
     Args:
         folder: The folder.
         snrs_db: Sequence of floats, the ratios that training mixes at.
-            Default: -5, 0, 5, 10 and 15 dB.
+            Default: 0, 5, 10, 15 and 20 dB.
 
     Returns:
         A `Dataset` for `"se"`.

@@ -25,12 +25,14 @@
  * Outputs are cut into tiles of at most MAX_TILE vectors, so that the sums of
  * a tile stay in registers. A tile of the packed weights holds a row for each
  * input, and a row the weights to the gate and to the candidate, vector by
- * vector. An input that is zero skips its rows, and the inputs that are not
- * zero are listed before, so that the loop over them has no branches.
+ * vector. An input that is zero skips its rows, as does one whose weights are
+ * all zero, and the others are listed before, so that the loop over them has
+ * no branches.
  *
  * Weights that are too many for the second cache make one tile: they come from
  * far away, which is fast only in long pieces, and the sums go to memory.
  */
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -63,12 +65,28 @@ INLINE vf read_operand(const duspar_step_operand* a, size_t i, size_t rest) {
   return v;
 }
 
-/* Lists the entries of an operand that are not zero or below. With integers
- * they are rounded before, to at most `most`, and NaN is put in `lost`. */
-INLINE size_t list_operand(const duspar_shape* shape,
-                           const duspar_step_operand* a, bool integers,
-                           float inverse, const operand_list* list,
-                           bool* lost) {
+/* Takes entries out of the list whose weights are all zero. Infinity stays:
+ * times zero it is NaN. No branches: they could not be foreseen. */
+static size_t drop_pruned(const char* alive, const operand_list* list,
+                          size_t count) {
+  size_t kept = 0;
+  for (size_t k = 0; k < count; ++k) {
+    const uint32_t i = list->index[k];
+    const float value = list->value[k];
+    list->index[kept] = i;
+    list->value[kept] = value;
+    kept += (size_t)alive[i] | (size_t)!(value <= FLT_MAX);
+  }
+  return kept;
+}
+
+/* Lists the entries of an operand that are not zero or below, sets how many
+ * there are, and returns how many of them have weights. With integers they are
+ * rounded before, to at most `most`, and NaN is put in `lost`. */
+INLINE size_t list_operand(const duspar_shape* shape, const void* packed,
+                           const parts* p, const duspar_step_operand* a,
+                           bool integers, const operand_list* list,
+                           size_t* counted, bool* lost) {
   const vf shift = vf_set(12582912.0f);
   const vf most = vf_set((float)((1 << shape->operand_bits) - 1));
   vf nan = vf_set(0.0f);
@@ -76,12 +94,16 @@ INLINE size_t list_operand(const duspar_shape* shape,
   for (size_t i = 0; i < shape->inputs; i += LANES) {
     vf v = read_operand(a, i, shape->inputs - i);
     if (integers) {
-      v = vf_mul(v, vf_set(inverse));
+      v = vf_mul(v, vf_set(p->inverse));
       v = vf_atmost(most, vf_atleast(vf_set(0.0f), v));
       v = vf_sub(vf_add(v, shift), shift);
       nan = vf_add(nan, v);
     }
     count += compact(v, (uint32_t)i, list->index + count, list->value + count);
+  }
+  *counted = count;
+  if (p->pruned) {
+    count = drop_pruned((const char*)packed + p->alive, list, count);
   }
   /* At the end, rows that are multiplied with zero: any. */
   for (size_t k = 0; k < AHEAD; ++k) {
@@ -219,12 +241,14 @@ INLINE size_t run_floats(duspar_format format, const duspar_shape* shape,
   const parts p = *(const parts*)packed;
   const operand_list list = find_list(shape, scratch);
   const outputs out = find_outputs(packed, &p, state);
-  const size_t count = list_operand(shape, a, false, 0.0f, &list, NULL);
+  size_t counted;
+  const size_t count =
+      list_operand(shape, packed, &p, a, false, &list, &counted, NULL);
   const size_t vectors = p.padded / LANES;
   const char* tile = (const char*)packed + p.tiles;
   if (p.far) {
     run_rows(format, tile, vectors, &list, count, &out);
-    return count;
+    return counted;
   }
   for (size_t first = 0; first < vectors;) {
     const size_t width = tile_width(&p, first);
@@ -250,7 +274,7 @@ INLINE size_t run_floats(duspar_format format, const duspar_shape* shape,
     tile += shape->inputs * width * 2 * LANES * item_bytes(format);
     first += width;
   }
-  return count;
+  return counted;
 }
 
 static size_t step_float32(const duspar_shape* shape, const void* packed,
@@ -323,7 +347,9 @@ INLINE size_t run_integers(int bits, const duspar_shape* shape,
   const operand_list list = find_list(shape, scratch);
   const outputs out = find_outputs(packed, &p, state);
   bool lost = false;
-  const size_t count = list_operand(shape, a, true, p.inverse, &list, &lost);
+  size_t counted;
+  const size_t count =
+      list_operand(shape, packed, &p, a, true, &list, &counted, &lost);
   const vf keep = vf_set(lost ? NAN : 1.0f);
   const char* tile = (const char*)packed + p.tiles;
   vi here[8];
@@ -339,7 +365,7 @@ INLINE size_t run_integers(int bits, const duspar_shape* shape,
     tile += shape->inputs * 2 * QUAD;
     if (p.far) sums += 8;
   }
-  return count;
+  return counted;
 }
 
 static size_t step_integer(const duspar_shape* shape, const void* packed,

@@ -30,10 +30,12 @@ typedef struct parts {
   size_t padded; /* outputs, with those that fill up the last vector */
   size_t bias;
   size_t scales;
+  size_t alive; /* a byte for each input: whether it has weights but zero */
   size_t tiles;
   size_t bytes;
   float inverse; /* of the operand's scale, for integers */
   bool far;
+  bool pruned; /* whether there are inputs without */
 } parts;
 
 static bool find_parts(const duspar_shape* shape, parts* p) {
@@ -54,7 +56,10 @@ static bool find_parts(const duspar_shape* shape, parts* p) {
   if (!duspar_add_lines(scaled ? p->padded : 0, 2 * sizeof(float), &end)) {
     return false;
   }
+  p->alive = end;
+  if (!duspar_add_lines(shape->inputs, 1, &end)) return false;
   p->tiles = end;
+  p->pruned = false;
   p->far = weights > FAR;
   if (!duspar_add_lines(weights, 1, &end)) return false;
   p->bytes = end;
@@ -138,6 +143,20 @@ static void pack_vector(const duspar_shape* shape, const parts* p,
   }
 }
 
+/* Whether all weights of an input are zero, of either sign. */
+static bool is_pruned(const duspar_shape* shape, const void* kernel,
+                      size_t input) {
+  const size_t item = duspar_weight_bytes(shape->weight_type);
+  const bool sign = shape->weight_type != DUSPAR_INT8;
+  const uint8_t* row = (const uint8_t*)kernel + input * shape->outputs * item;
+  for (size_t j = 0; j < shape->outputs; ++j, row += item) {
+    uint8_t bits = sign ? row[item - 1] & 0x7f : row[item - 1];
+    for (size_t b = 0; b + 1 < item; ++b) bits |= row[b];
+    if (bits != 0) return false;
+  }
+  return true;
+}
+
 static void pack(const duspar_shape* shape, const duspar_cell* cell,
                  void* packed) {
   const bool integers = shape->operand_bits != 0;
@@ -146,6 +165,12 @@ static void pack(const duspar_shape* shape, const duspar_cell* cell,
   parts p;
   find_parts(shape, &p); /* packed_bytes has succeeded */
   if (integers) p.inverse = 1.0f / cell->operand_scale;
+  for (size_t i = 0; i < shape->inputs; ++i) {
+    const bool pruned = is_pruned(shape, cell->gate_kernel, i) &&
+                        is_pruned(shape, cell->candidate_kernel, i);
+    to[p.alive + i] = !pruned;
+    p.pruned |= pruned;
+  }
   memcpy(packed, &p, sizeof p);
   pack_vector(shape, &p, cell->gate_bias, 1.0f, (void*)(to + p.bias));
   if (shape->weight_type == DUSPAR_INT8) {

@@ -102,6 +102,28 @@ static cell make_cell(int inputs, int outputs, int type, int bits, int small) {
   return c;
 }
 
+/* Zeros, of both signs, for all weights of some inputs. */
+static void prune(cell* c) {
+  for (int i = 0; i < c->inputs; ++i) {
+    if (bits32() % 2) continue;
+    for (int j = 0; j < c->outputs; ++j) {
+      const int at = i * c->outputs + j;
+      const float zero = j % 2 ? -0.0f : 0.0f;
+      uint32_t word;
+      memcpy(&word, &zero, sizeof word);
+      c->gate_meant[at] = c->candidate_meant[at] = 0;
+      if (c->type == DUSPAR_INT8) {
+        ((int8_t*)c->gate)[at] = ((int8_t*)c->candidate)[at] = 0;
+      } else if (c->type == DUSPAR_BFLOAT16) {
+        ((uint16_t*)c->gate)[at] = (uint16_t)(word >> 16);
+        ((uint16_t*)c->candidate)[at] = (uint16_t)(word >> 16);
+      } else {
+        ((float*)c->gate)[at] = ((float*)c->candidate)[at] = zero;
+      }
+    }
+  }
+}
+
 static void free_cell(cell* c) {
   void* all[] = {c->gate,  c->candidate,       c->gate_meant,
                  c->bias,  c->candidate_meant, c->gate_scale,
@@ -257,6 +279,9 @@ static void test_shape(int inputs, int outputs, const char* kernel) {
     fill_operand(&c, 0.5, 1);
     test_values(&c, kernel, -1);
     fill_operand(&c, 0.5, 0);
+    test_no_numbers(&c, kernel);
+    prune(&c);
+    test_values(&c, kernel, 0.5);
     test_no_numbers(&c, kernel);
     free_cell(&c);
     if (bits == 0) continue;
