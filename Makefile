@@ -93,7 +93,7 @@ wheels: setup
 # Tables, figures and plots in build/bench. RUNS: trained models and their
 # recordings, as in RUNS="--run runs/kws-duspar-128 data/kws". PIN keeps it on
 # one core.
-PIN ?= $(if $(shell command -v taskset),taskset -c 1)
+PIN ?= $(if $(shell command -v taskset),taskset -c 0)
 bench: setup
 	-$(PY) -m pip install --quiet onnx onnxruntime
 	-$(PY) -m pip install --quiet --no-deps pyrnnoise
