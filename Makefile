@@ -6,7 +6,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-nightly test-compat wheels test-wheels bench lint docs clean
+.PHONY: help setup native fuzz demo test test-nightly test-compat wheels test-wheels bench studies lint docs clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -18,7 +18,8 @@ help:
 	@echo "make test-compat   the oldest and newest versions, Python 3.11-3.13 (slow)"
 	@echo "make wheels  the files of a release, in dist"
 	@echo "make test-wheels   installs them without a compiler (slow)"
-	@echo "make bench   measurements against peers (slow)"
+	@echo "make bench   measurements against peers, in build/bench (slow)"
+	@echo "make studies experiments behind choices that were made (slow)"
 	@echo "make lint    style of the sources"
 	@echo "make docs    the reference as HTML, in build/docs"
 
@@ -95,9 +96,28 @@ wheels: setup
 test-wheels: wheels
 	$(PY) tests/compat/dist.py dist
 
-# Set DATA to a folder with the subfolders kws and se.
-DATA ?= ../shared/data
+# Tables, figures and plots in build/bench. RUNS: trained models and their
+# recordings, as in RUNS="--run runs/kws-duspar-128 data/kws". PIN keeps it on
+# one core.
+PIN ?= $(if $(shell command -v taskset),taskset -c 0)
 bench: setup
+	-$(PY) -m pip install --quiet onnx onnxruntime
+	-$(PY) -m pip install --quiet --no-deps pyrnnoise
+	$(PIN) $(PY) benchmarks/interpreter.py $(RUNS)
+	$(PIN) $(PY) benchmarks/kernels.py
+	rm -f build/bench/training.txt
+	@if command -v valgrind > /dev/null; then \
+	  $(PIN) $(PY) benchmarks/kernels.py --instructions; fi
+	@set -e; for backend in $(BACKENDS); do for task in kws slu se; do \
+	  $(PIN) $(PY) benchmarks/training.py --backend $$backend --task $$task \
+	    --rounds 7 | tee -a build/bench/training.txt; \
+	done; done
+	KERAS_BACKEND=jax $(PIN) $(PY) benchmarks/streaming.py
+
+# Experiments behind choices that were made. Set DATA to a folder with the
+# subfolders kws and se.
+DATA ?= ../shared/data
+studies: setup
 	$(PY) benchmarks/perceptual_losses.py --data $(DATA)/se
 	KERAS_BACKEND=jax $(PY) benchmarks/gate_bias.py --data $(DATA)/kws
 

@@ -1,9 +1,8 @@
-/* A dense GRU as fast as we can write one, with the same vectors: what sparse
- * layers have to beat. Compiled once for each VECTORS, as the function GRU.
+/* A dense GRU of float32 with the vectors of the sparse layers. Compiled once
+ * for each VECTORS, as GRU with the name GRU_NAME.
  *
- * As in Keras with `reset_after`: three gates of the input and three of the
- * state. Weights are packed by tiles of TILE vectors, a row for each entry of
- * the input and then of the state; every row is read.
+ * Weights are packed by tiles of TILE vectors, a row for each entry of the
+ * input and then of the state; every row is read.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +10,7 @@
 
 #include VECTORS
 
-#include "gru.h"
-#include "kernel_gates.h"
+#include "gru_gates.h"
 
 /* Four sums for each vector, in 16 or 32 registers. */
 enum { TILE = LANES == 8 ? 3 : 4 };
@@ -31,74 +29,66 @@ INLINE void add_products(int width, const float* rows, const float* values,
   }
 }
 
-INLINE vf exponential(vf v) {
-  vf p, s;
-  v = vf_atmost(vf_set(43.0f), vf_atleast(vf_set(-43.0f), v));
-  split_exp(v, &p, &s);
-  return vf_fma(s, p, s);
-}
-
-INLINE void run_tile(int width, const gru* g, size_t j, const float* tile,
+INLINE void run_tile(int width, const gru* g, size_t j, const char* tile,
                      const float* x, const float* state, float* next) {
-  const vf one = vf_set(1.0f);
+  const float* rows = (const void*)tile;
   vf update[TILE], reset[TILE], input[TILE], candidate[TILE];
   UNROLL for (int t = 0; t < width; ++t) {
-    const float* bias = g->bias + 4 * (j + (size_t)t * LANES);
+    const float* bias = g->vectors + 4 * (j + (size_t)t * LANES);
     update[t] = vf_load(bias);
     reset[t] = vf_load(bias + LANES);
     input[t] = vf_load(bias + 2 * LANES);
     candidate[t] = vf_load(bias + 3 * LANES);
   }
-  add_products(width, tile, x, g->inputs, update, reset, input);
-  tile += g->inputs * 3 * (size_t)width * LANES;
-  add_products(width, tile, state, g->units, update, reset, candidate);
+  add_products(width, rows, x, g->inputs, update, reset, input);
+  rows += g->inputs * 3 * (size_t)width * LANES;
+  add_products(width, rows, state, g->units, update, reset, candidate);
   UNROLL for (int t = 0; t < width; ++t) {
     const size_t at = j + (size_t)t * LANES;
-    const vf u = vf_add(one, exponential(vf_sub(vf_set(0.0f), update[t])));
-    const vf r = vf_add(one, exponential(vf_sub(vf_set(0.0f), reset[t])));
-    const vf inverse = vf_div(one, vf_mul(u, r));
-    const vf c = vf_fma(vf_mul(inverse, u), candidate[t], input[t]);
-    /* The gate keeps the state: this is its other half. */
-    const vf keep = vf_mul(inverse, r);
-    const vf b = exponential(vf_add(c, c));
-    const vf tanh_c = vf_div(vf_sub(b, one), vf_add(b, one));
-    const vf old = vf_load(state + at);
-    vf_store(next + at, vf_fma(keep, vf_sub(old, tanh_c), tanh_c));
+    vf_store(next + at, gru_gates(update[t], reset[t], input[t], candidate[t],
+                                  vf_load(state + at)));
   }
 }
 
 static void step(const gru* g, const float* x, float* state) {
-  const size_t vectors = (g->units + LANES - 1) / LANES;
-  const float* tile = g->weights;
+  float* next = g->scratch;
+  GRU_RUN_TILES((g->inputs + g->units) * 3 * LANES * sizeof(float));
+}
+
+static size_t weight_bytes(size_t inputs, size_t units) {
+  return (inputs + units) * 3 * gru_padded(units) * sizeof(float);
+}
+
+static size_t scratch_bytes(size_t inputs, size_t units) {
+  (void)inputs;
+  return gru_padded(units) * sizeof(float);
+}
+
+static void pack(gru* g, const float* kernel, const float* recurrent,
+                 const float* bias) {
+  const size_t m = g->units, vectors = gru_padded(m) / LANES;
+  float* to = g->weights;
   for (size_t first = 0; first < vectors;) {
-    const size_t rest = vectors - first;
-    const size_t tiles = (rest + TILE - 1) / TILE;
-    const size_t width = (rest + tiles - 1) / tiles;
-    const size_t j = first * LANES;
-    switch (width) {
-      case 1:
-        run_tile(1, g, j, tile, x, state, g->next);
-        break;
-      case 2:
-        run_tile(2, g, j, tile, x, state, g->next);
-        break;
-      case 3:
-        run_tile(3, g, j, tile, x, state, g->next);
-        break;
-      default:
-        run_tile(TILE, g, j, tile, x, state, g->next);
-        break;
+    const size_t width = gru_width(vectors, first, TILE);
+    for (size_t k = 0; k < g->inputs + m; ++k) {
+      const float* row = k < g->inputs ? kernel + k * 3 * m
+                                       : recurrent + (k - g->inputs) * 3 * m;
+      for (size_t t = 0; t < 3 * width; ++t) {
+        for (size_t lane = 0; lane < LANES; ++lane) {
+          const size_t unit = (first + t / 3) * LANES + lane;
+          *to++ = unit < m ? row[(t % 3) * m + unit] : 0;
+        }
+      }
     }
-    tile += (g->inputs + g->units) * 3 * width * LANES;
     first += width;
   }
-  memcpy(state, g->next, vectors * LANES * sizeof(float));
+  for (size_t unit = 0; unit < m; ++unit) {
+    float* at = g->vectors + unit / LANES * 4 * LANES + unit % LANES;
+    at[0] = bias[unit] + bias[3 * m + unit];
+    at[LANES] = bias[m + unit] + bias[4 * m + unit];
+    at[2 * LANES] = bias[2 * m + unit];
+    at[3 * LANES] = bias[5 * m + unit];
+  }
 }
 
-/* Room for weights as they are read, in floats. */
-static size_t room(size_t inputs, size_t units) {
-  const size_t padded = (units + LANES - 1) / LANES * LANES;
-  return (inputs + units) * 3 * padded;
-}
-
-const gru_kernel GRU = {step, room};
+const gru_kernel GRU = {GRU_NAME, weight_bytes, scratch_bytes, pack, step};

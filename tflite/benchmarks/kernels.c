@@ -5,6 +5,9 @@
  *
  *   bench_kernels [rounds [stack [kernel]]]
  *
+ * With 0 rounds nothing is timed: the steps run within one function, once for
+ * each figure, so that valgrind can count their instructions.
+ *
  * What is compared takes turns, and a figure is the median over the rounds.
  * The entries that are zero change from step to step at random.
  */
@@ -18,17 +21,6 @@
 #include "layer.h"
 #include "memory.h"
 
-#if defined(DUSPAR_HAS_AVX512)
-extern const gru_kernel gru_avx512;
-#endif
-#if defined(DUSPAR_HAS_AVX2)
-extern const gru_kernel gru_avx2;
-#endif
-#if defined(DUSPAR_HAS_NEON)
-extern const gru_kernel gru_neon;
-#endif
-extern const gru_kernel gru_portable;
-
 enum { FRAMES = 64, MAX_LAYERS = 4, OCCUPANCIES = 6, MAX_ROUNDS = 1000 };
 
 static const double occupancies[OCCUPANCIES] = {0.1, 0.25, 0.38, 0.5, 0.75, 1};
@@ -38,21 +30,25 @@ typedef struct stack {
   int layers;
   int features[MAX_LAYERS], units[MAX_LAYERS];
   int gru_features[MAX_LAYERS], gru_units[MAX_LAYERS];
+  int every[MAX_LAYERS]; /* the steps from one of the layer to its next */
 } stack;
 
 /* The paper's models, and single layers; GRUs have as many parameters. */
 static const stack stacks[] = {
-    {"KWS", 2, {64, 128}, {128, 128}, {64, 96}, {96, 96}},
+    {"KWS", 2, {64, 128}, {128, 128}, {64, 96}, {96, 96}, {1, 1}},
+    {"SLU", 2, {64, 128}, {128, 128}, {64, 96}, {96, 96}, {1, 4}},
     {"SE",
      4,
      {116, 116, 116, 116},
      {116, 116, 116, 116},
      {96, 96, 96, 96},
-     {96, 96, 96, 96}},
-    {"64-128", 1, {64}, {128}, {64}, {78}},
-    {"128-128", 1, {128}, {128}, {128}, {97}},
-    {"512-512", 1, {512}, {512}, {512}, {388}},
-    {"1024-1024", 1, {1024}, {1024}, {1024}, {777}},
+     {96, 96, 96, 96},
+     {1, 1, 1, 1}},
+    {"64-128", 1, {64}, {128}, {64}, {76}, {1}},
+    {"128-128", 1, {128}, {128}, {128}, {96}, {1}},
+    {"116-116", 1, {116}, {116}, {116}, {88}, {1}},
+    {"512-512", 1, {512}, {512}, {512}, {388}, {1}},
+    {"1024-1024", 1, {1024}, {1024}, {1024}, {776}, {1}},
 };
 enum { STACKS = sizeof stacks / sizeof stacks[0] };
 
@@ -93,6 +89,7 @@ static void* allocate(size_t count, size_t size) {
 /* What is timed: layers with an input, a state and scratch memory each. */
 typedef struct runner {
   int layers;
+  const int* every;
   duspar_layer* layer[MAX_LAYERS];
   float *x[MAX_LAYERS], *y[MAX_LAYERS], *f[MAX_LAYERS], *g[MAX_LAYERS];
   void* scratch[MAX_LAYERS];
@@ -105,7 +102,7 @@ typedef struct runner {
 } runner;
 
 static void step(runner* r) {
-  for (int i = 0; i < r->layers; ++i) {
+  for (int i = 0; i < r->layers && r->frame % r->every[i] == 0; ++i) {
     const float* x = r->x[i] + (size_t)r->frame * r->features[i];
     if (r->kernel != NULL) {
       r->kernel->step(&r->gru[i], x, r->f[i]);
@@ -116,6 +113,12 @@ static void step(runner* r) {
     duspar_layer_execute(r->layer[i], &s, r->scratch[i], 1, &r->counts[i]);
   }
   r->frame = (r->frame + 1) % FRAMES;
+}
+
+/* Not static and not inline: callgrind knows it by its name. */
+__attribute__((noinline)) void duspar_bench_counted(runner* r);
+void duspar_bench_counted(runner* r) {
+  for (int k = 0; k < FRAMES; ++k) step(r);
 }
 
 static void fill_weights(void* to, size_t count, int type, double size) {
@@ -228,22 +231,25 @@ static void make_layer(runner* r, int i, int n, int m, const format* f,
   }
   open_layer(r, i, n, m, f, kernel, bias);
   r->weight_bytes += 4 * (size_t)n * (size_t)m *
-                     duspar_weight_bytes((duspar_weight_type)f->type);
+                     duspar_weight_bytes((duspar_weight_type)f->type) /
+                     (size_t)r->every[i];
 }
 
 static void make_gru(runner* r, int i, int n, int m, const gru_kernel* kernel) {
-  const size_t room = kernel->room((size_t)n, (size_t)m);
-  float* weights = allocate(room, sizeof(float));
-  float* bias = allocate(4 * ((size_t)m + 16), sizeof(float));
-  for (size_t k = 0; k < room; ++k) weights[k] = 0.1f * uniform();
+  const size_t inputs = (size_t)n, units = (size_t)m;
+  const size_t count = 3 * units * (inputs + units + 2);
+  float* weights = allocate(count, sizeof(float));
+  for (size_t k = 0; k < count; ++k) weights[k] = 0.1f * uniform();
   r->kernel = kernel;
   r->features[i] = (size_t)n;
   r->x[i] = allocate(FRAMES * r->features[i], sizeof(float));
   for (size_t k = 0; k < FRAMES * r->features[i]; ++k) r->x[i][k] = uniform();
   r->f[i] = allocate((size_t)m + 16, sizeof(float));
-  float* next = allocate((size_t)m + 16, sizeof(float));
-  r->gru[i] = (gru){(size_t)n, (size_t)m, weights, bias, next};
-  r->weight_bytes += 3 * ((size_t)n + (size_t)m) * (size_t)m * sizeof(float);
+  float* recurrent = weights + 3 * inputs * units;
+  r->gru[i] = gru_create(kernel, inputs, units, weights, recurrent,
+                         recurrent + 3 * units * units);
+  duspar_release(weights);
+  r->weight_bytes += kernel->weight_bytes(inputs, units) / (size_t)r->every[i];
 }
 
 static void free_runner(runner* r) {
@@ -251,28 +257,13 @@ static void free_runner(runner* r) {
     duspar_release(r->x[i]);
     duspar_release(r->f[i]);
     if (r->kernel != NULL) {
-      duspar_release((void*)r->gru[i].weights);
-      duspar_release((void*)r->gru[i].bias);
-      duspar_release(r->gru[i].next);
+      gru_destroy(&r->gru[i]);
       continue;
     }
     duspar_release(r->y[i]);
     duspar_release(r->g[i]);
     close_layer(r, i);
   }
-}
-
-static const gru_kernel* gru_named(const char* kernel) {
-#if defined(DUSPAR_HAS_AVX512)
-  if (strncmp(kernel, "avx512", 6) == 0) return &gru_avx512;
-#endif
-#if defined(DUSPAR_HAS_AVX2)
-  if (strcmp(kernel, "avx2") == 0) return &gru_avx2;
-#endif
-#if defined(DUSPAR_HAS_NEON)
-  if (strncmp(kernel, "neon", 4) == 0) return &gru_neon;
-#endif
-  return strcmp(kernel, "portable") == 0 ? &gru_portable : NULL;
 }
 
 /* Effective over dense products. */
@@ -290,13 +281,16 @@ static double measured_occupancy(const runner* r) {
 static void bench(const stack* s, const format* f, const char* kernel,
                   int rounds) {
   static runner runners[OCCUPANCIES + 1];
-  const gru_kernel* dense =
-      f->type == DUSPAR_FLOAT32 ? gru_named(kernel) : NULL;
+  /* Beside float32, and beside int8 times integers. */
+  const gru_kernel* dense = f->type == DUSPAR_FLOAT32 || f->bits == 8
+                                ? gru_find(kernel, f->type == DUSPAR_INT8)
+                                : NULL;
   const int count = OCCUPANCIES + (dense != NULL);
   memset(runners, 0, sizeof runners);
   for (int o = 0; o < count; ++o) {
     runner* r = &runners[o];
     r->layers = s->layers;
+    r->every = s->every;
     for (int i = 0; i < s->layers; ++i) {
       if (o == OCCUPANCIES) {
         make_gru(r, i, s->gru_features[i], s->gru_units[i], dense);
@@ -311,7 +305,8 @@ static void bench(const stack* s, const format* f, const char* kernel,
   const int repeat = 1 + (int)(16000000 / (runners[0].weight_bytes + 100000));
   for (int round = 0; round < rounds; ++round) {
     for (int o = 0; o < count; ++o) {
-      for (int k = 0; k < 8; ++k) step(&runners[o]); /* the caches: another's */
+      /* The caches were another's; few zeros in common, so many steps. */
+      for (int k = 0; k < FRAMES; ++k) step(&runners[o]);
       const double start = now();
       for (int k = 0; k < repeat; ++k) step(&runners[o]);
       runners[o].times[round] = (now() - start) / repeat;
@@ -319,6 +314,7 @@ static void bench(const stack* s, const format* f, const char* kernel,
   }
   for (int o = 0; o < count; ++o) {
     runner* r = &runners[o];
+    if (rounds == 0) duspar_bench_counted(r);
     qsort(r->times, (size_t)rounds, sizeof(double), compare);
     printf(
         "{\"stack\": \"%s\", \"model\": \"%s\", \"kernel\": \"%s\", "
@@ -357,8 +353,9 @@ int main(int argc, char** argv) {
   int rounds = argc > 1 ? atoi(argv[1]) : 101;
   const char* only_stack = argc > 2 && argv[2][0] ? argv[2] : NULL;
   const char* only_kernel = argc > 3 ? argv[3] : NULL;
-  if (rounds < 1 || rounds > MAX_ROUNDS) rounds = 101;
-  for (size_t kb = 16; only_stack == NULL && kb <= 1 << 16; kb *= 2) {
+  if (rounds < 0 || rounds > MAX_ROUNDS) rounds = 101;
+  for (size_t kb = 16; rounds > 0 && only_stack == NULL && kb <= 1 << 18;
+       kb *= 2) {
     bandwidth(kb << 10, rounds);
   }
   for (int s = 0; s < STACKS; ++s) {

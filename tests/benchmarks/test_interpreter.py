@@ -1,0 +1,204 @@
+"""The benchmark compares what it says it does, and its command works."""
+
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from keras_duspar import native
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.any_backend
+
+
+@pytest.fixture
+def gru(rng):
+    """Weights of two layers, frames, and what Keras' layers make of them."""
+    from inference import peers
+
+    features, widths = 13, (24, 17)
+    weights = peers.gru_weights(rng, features, widths)
+    frames = rng.uniform(-1, 1, (9, features)).astype("float32")
+    model = keras.Sequential([keras.Input((None, features))])
+    for units, values in zip(widths, weights):
+        model.add(keras.layers.GRU(units, return_sequences=True))
+        model.layers[-1].set_weights(values)
+    expected = np.array(model(frames[np.newaxis])[0])
+    return weights, frames, expected
+
+
+def steps(part, frames):
+    return np.concatenate([part.step(x[np.newaxis])[0] for x in frames])
+
+
+@pytest.mark.parametrize(
+    "type_, tolerance",
+    [("float32", 1e-5), ("dynamic int8", 0.1), ("full int8", 0.1)],
+)
+def test_litert_gru_is_keras(gru, tmp_path, type_, tolerance):
+    from inference import files
+    from inference import lanes
+
+    weights, frames, expected = gru
+    path = tmp_path / "gru.tflite"
+    files.write_cells(path, "GRU", 13, (24, 17), type_, weights)
+    found = steps(lanes.FilePart(path.read_bytes()), frames)
+    np.testing.assert_allclose(found, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("package", ["onnxruntime", "torch"])
+def test_gru_of_other_packages_is_keras(gru, package):
+    from inference import lanes
+
+    pytest.importorskip(package)
+    part_class = {"onnxruntime": lanes.OnnxPart, "torch": lanes.TorchPart}
+    weights, frames, expected = gru
+    part = part_class[package](weights)
+    np.testing.assert_allclose(steps(part, frames), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("vectors", native.kernels() or ["portable"])
+def test_dense_kernel_is_keras(gru, dense_library, vectors, int8):
+    from inference import lanes
+
+    weights, frames, expected = gru
+    try:
+        lane = lanes.DenseKernel(
+            "", frames, weights, (1, 1), dense_library, int8, vectors=vectors
+        )
+    except ValueError as e:
+        pytest.skip(str(e))
+    for row in expected:
+        lane.run(1)
+        np.testing.assert_allclose(lane.output, row, atol=0.1 if int8 else 1e-5)
+
+
+def test_dense_kernel_pools(rng, dense_library):
+    from inference import lanes
+    from inference import peers
+
+    weights = peers.gru_weights(rng, 6, (8, 8))
+    frames = rng.uniform(-1, 1, (8, 6)).astype("float32")
+    lane = lanes.DenseKernel(
+        "", frames, weights, (4, 1), dense_library, False, vectors="portable"
+    )
+    lane.run(8)
+    x = frames[np.newaxis]
+    for units, values, pool in zip((8, 8), weights, (4, 1)):
+        layer = keras.layers.GRU(units, return_sequences=True)
+        layer.build(x.shape)
+        layer.set_weights(values)
+        x = np.array(layer(x))
+        x = x.reshape(1, -1, pool, units).mean(axis=2)
+    np.testing.assert_allclose(lane.output, x[0, -1], atol=1e-5)
+
+
+def test_widths_have_as_many_parameters():
+    from inference import stacks
+
+    for stack in stacks.STACKS:
+        wanted = stack.parameters("DuSpaR")
+        for kind in ("GRU", "LSTM"):
+            found = stack.parameters(kind)
+            assert abs(found - wanted) < 0.06 * wanted, (stack.name, kind)
+            layer = getattr(keras.layers, kind)(stack.widths(kind)[0])
+            layer.build((None, 1, stack.features))
+            assert layer.count_params() == stacks.Stack(
+                "", stack.features, stack.units[:1]
+            ).parameters(kind, stack.widths(kind)[:1])
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """What the command writes, with a run folder and recordings."""
+    import soundfile
+
+    from keras_duspar import models
+
+    folder = tmp_path_factory.mktemp("bench")
+    run, data = folder / "run", folder / "data"
+    run.mkdir()
+    data.mkdir()
+    rng = np.random.default_rng(0)
+    audio = rng.normal(0, 0.1, 8000).astype("float32")
+    soundfile.write(data / "a.wav", audio, 16000)
+    model = models.keyword_spotter("duspar", 8, num_classes=3)
+    model.get_layer("log_mel").adapt(audio[np.newaxis])
+    model.save(run / "model.keras")
+    (run / "config.json").write_text('{"task": "kws"}')
+    out = folder / "out"
+    command = [sys.executable, ROOT / "benchmarks" / "interpreter.py"]
+    command += ["--quick", "--out", out, "--run", run, data]
+    subprocess.run(
+        command, check=True, env={**os.environ, "KERAS_BACKEND": "tensorflow"}
+    )
+    return out
+
+
+def test_quick_counts_the_occupancies_it_was_asked_for(quick):
+    result = json.loads((quick / "interpreter.json").read_text())
+    for figures in result["stacks"].values():
+        sparse = [f for f in figures if "asked" in f]
+        assert {f["asked"] for f in sparse} == {0.25, 0.5, 1.0}
+        assert {(f["weights"], f["operands"]) for f in sparse} == {
+            ("float32", "float32"),
+            ("int8", "uint8"),
+        }
+        for f in sparse:
+            assert abs(f["occupancy"] - f["asked"]) < 0.04, f["name"]
+
+
+def test_quick_measures_everything(quick):
+    result = json.loads((quick / "interpreter.json").read_text())
+    assert not [n for n in result["missing"] if "LiteRT" in n or "DuSpaR" in n]
+    (figures,) = result["stacks"].values()
+    names = {f["name"] for f in figures}
+    assert "empty file" in names
+    for kind in ("GRU", "LSTM"):
+        for type_ in ("float32", "dynamic int8", "full int8"):
+            assert f"{kind} LiteRT {type_}" in names
+    for group in ("stacks", "trained", "whole"):
+        for figures in result[group].values():
+            for f in figures:
+                assert len(f["times_us"]) == 3
+                assert 0 < f["least_us"] <= f["low_us"] <= f["median_us"]
+    (trained,) = result["trained"].values()
+    (whole,) = result["whole"].values()
+    # Layers by themselves and within the model see the same zeros.
+    alone = {f["weights"]: f["occupancy"] for f in trained if f["occupancy"]}
+    assert 0.2 < alone["float32"] < 0.8
+    assert [f["seconds"] for f in whole if "seconds" in f] == [0.016] * 4
+    page = (quick / "interpreter.md").read_text()
+    for heading in ("by occupancy", "Opponents", "Trained", "Whole"):
+        assert heading in page
+    for plot in ("occupancy.png", "sizes.png"):
+        assert (quick / plot).stat().st_size > 5000
+
+
+@pytest.mark.nightly
+def test_kernels_and_their_instructions(tmp_path):
+    import shutil
+
+    import kernels
+
+    arguments = ["--stack", "64-128", "--kernel", "avx2", "--out", tmp_path]
+    arguments = [str(a) for a in arguments]
+    if "avx2" not in native.kernels():
+        pytest.skip("needs AVX2")
+    kernels.main([*arguments, "--rounds", "5"])
+    found = json.loads((tmp_path / "kernels.json").read_text())
+    assert {f["model"] for f in found} == {"DuSpaR", "GRU"}
+    if shutil.which("valgrind") is None:
+        pytest.skip("needs valgrind")
+    kernels.main([*arguments, "--instructions"])
+    found = json.loads((tmp_path / "instructions.json").read_text())
+    for f in found:
+        if f["model"] == "DuSpaR":
+            assert abs(f["occupancy"] - f["asked"]) < 0.05
+    dense = [f["instructions"] for f in found if f["weights"] == "float32"]
+    assert dense[:6] == sorted(dense[:6])
