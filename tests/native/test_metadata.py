@@ -37,7 +37,7 @@ def test_equals_the_reader_in_python(path):
     assert "keras_duspar" in entries
     for name, content in entries.items():
         assert metadata(data, name.encode()) == content.rstrip(b"\0")
-    assert json.loads(metadata(data))["streaming"] is True
+    assert json.loads(metadata(data))["format"] == 1
 
 
 def test_absent_entry():
