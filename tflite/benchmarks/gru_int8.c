@@ -15,25 +15,29 @@
 
 #include "gru_gates.h"
 
-#if defined(__AVX512VNNI__)
-enum { TILE = 4, OFFSET = 128 };
+#if defined(__AVX512BW__)
+enum { TILE = 4 };
 INLINE vi load(const void* p) { return _mm512_loadu_si512(p); }
 INLINE vi broadcast(int32_t four) { return _mm512_set1_epi32(four); }
+#else
+enum { TILE = 3 };
+INLINE vi load(const void* p) { return _mm256_loadu_si256(p); }
+INLINE vi broadcast(int32_t four) { return _mm256_set1_epi32(four); }
+#endif
+
+#if defined(__AVX512VNNI__)
+enum { OFFSET = 128 };
 INLINE vi add_four(vi sum, vi operands, vi weights) {
   return _mm512_dpbusd_epi32(sum, operands, weights);
 }
 #elif defined(__AVX512BW__)
-enum { TILE = 4, OFFSET = 64 };
-INLINE vi load(const void* p) { return _mm512_loadu_si512(p); }
-INLINE vi broadcast(int32_t four) { return _mm512_set1_epi32(four); }
+enum { OFFSET = 64 };
 INLINE vi add_four(vi sum, vi operands, vi weights) {
   const vi pairs = _mm512_maddubs_epi16(operands, weights);
   return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 #else
-enum { TILE = 3, OFFSET = 64 };
-INLINE vi load(const void* p) { return _mm256_loadu_si256(p); }
-INLINE vi broadcast(int32_t four) { return _mm256_set1_epi32(four); }
+enum { OFFSET = 64 };
 INLINE vi add_four(vi sum, vi operands, vi weights) {
   const vi pairs = _mm256_maddubs_epi16(operands, weights);
   return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));

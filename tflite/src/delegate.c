@@ -7,7 +7,7 @@
 #include "error.h"
 #include "kernels.h"
 #include "log_mel_operator.h"
-#include "operator.h"
+#include "sparse_operator.h"
 
 /* All delegates that are not destroyed, so that handles are found. */
 static duspar_lock living_lock = ATOMIC_FLAG_INIT;
@@ -40,7 +40,7 @@ static bool find_operator(const char* name, tfl_registration* ours) {
     *ours = duspar_log_mel_registration();
     return true;
   }
-  *ours = duspar_operator_registration();
+  *ours = duspar_sparse_registration();
   return duspar_kind_named(name, &kind);
 }
 

@@ -1,12 +1,10 @@
 #include "log_mel_operator.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "delegate.h"
 #include "error.h"
 #include "log_mel.h"
+#include "node.h"
 #include "options.h"
 #include "tensors.h"
 
@@ -28,28 +26,23 @@ static const struct input {
 };
 
 typedef struct operator_data {
-  duspar_delegate* delegate;
+  duspar_node base;
   duspar_log_mel_options options;
   int inputs[INPUTS];
   int output;
   duspar_view audio, features;
   duspar_log_mel_parameters source; /* what `front_end` was made of */
   duspar_log_mel* front_end;
-  bool ready;
-  char problem[512]; /* why the operator cannot run, from `init` */
 } operator_data;
 
-static duspar_status read_node(operator_data* op, tfl_context* context,
-                               const tfl_delegate_params* params) {
-  tfl_node* node = NULL;
-  tfl_registration* registration = NULL;
-  if (params->nodes_to_replace == NULL || params->nodes_to_replace->size != 1 ||
-      context->get_node_and_registration(context,
-                                         params->nodes_to_replace->data[0],
-                                         &node, &registration) != TFL_OK ||
-      node == NULL) {
-    return duspar_fail(DUSPAR_INVALID, "its node cannot be read");
-  }
+static duspar_status read_node(duspar_node* base, tfl_context* context,
+                               const tfl_node* node,
+                               const tfl_registration* registration,
+                               int index) {
+  (void)context, (void)registration, (void)index;
+  operator_data* op = (operator_data*)base;
+  base->kind = "LogMel";
+  base->layer = op->options.layer;
   const int size = node->custom_initial_data_size;
   const duspar_status status = duspar_log_mel_options_parse(
       node->custom_initial_data, size > 0 ? (size_t)size : 0, &op->options);
@@ -67,27 +60,8 @@ static duspar_status read_node(operator_data* op, tfl_context* context,
   return DUSPAR_OK;
 }
 
-/* A failure is kept for `prepare`, as in `operator.c`. */
-static void* init(tfl_context* context, const char* buffer, size_t length) {
-  (void)length;
-  const tfl_delegate_params* params = (const void*)buffer;
-  operator_data* op = calloc(1, sizeof *op);
-  if (op == NULL) return NULL;
-  op->delegate = params->delegate->data;
-  duspar_delegate_hold(op->delegate);
-  if (read_node(op, context, params) != DUSPAR_OK) {
-    snprintf(op->problem, sizeof op->problem, "%s", duspar_last_error());
-  }
-  return op;
-}
-
-static void free_operator(tfl_context* context, void* buffer) {
-  (void)context;
-  operator_data* op = buffer;
-  if (op == NULL) return;
-  duspar_log_mel_destroy(op->front_end);
-  duspar_delegate_release(op->delegate);
-  free(op);
+static void release(duspar_node* base) {
+  duspar_log_mel_destroy(((operator_data*)base)->front_end);
 }
 
 static duspar_status check_inputs(operator_data* op,
@@ -135,7 +109,7 @@ static duspar_status make_front_end(operator_data* op,
     return DUSPAR_OK;
   }
   duspar_log_mel_destroy(op->front_end);
-  op->front_end = duspar_log_mel_create(&p, op->delegate->kernel);
+  op->front_end = duspar_log_mel_create(&p, op->base.delegate->kernel);
   op->source = p;
   return op->front_end != NULL ? DUSPAR_OK : DUSPAR_INVALID;
 }
@@ -160,41 +134,18 @@ static duspar_status plan_output(operator_data* op, tfl_context* context,
   return DUSPAR_OK;
 }
 
-static tfl_status report(const operator_data* op, tfl_context* context) {
-  char reason[512];
-  snprintf(reason, sizeof reason, "%s", duspar_last_error());
-  duspar_fail(DUSPAR_INVALID, "LogMel layer '%s': %s.", op->options.layer,
-              reason);
-  context->report_error(context, "%s", duspar_last_error());
-  return TFL_ERROR;
+static duspar_status prepare(duspar_node* base, tfl_context* context,
+                             const tfl_node* node) {
+  operator_data* op = (operator_data*)base;
+  duspar_status status = check_inputs(op, context);
+  if (status == DUSPAR_OK) status = make_front_end(op, context);
+  if (status == DUSPAR_OK) status = plan_output(op, context, node);
+  return status;
 }
 
-static tfl_status prepare(tfl_context* context, tfl_node* node) {
-  operator_data* op = node->user_data;
-  if (op == NULL) {
-    duspar_fail_memory(sizeof *op);
-    context->report_error(context, "%s", duspar_last_error());
-    return TFL_ERROR;
-  }
-  op->ready = false;
-  if (op->problem[0] != '\0') {
-    duspar_fail(DUSPAR_INVALID, "%s", op->problem);
-    return report(op, context);
-  }
-  if (check_inputs(op, context) != DUSPAR_OK ||
-      make_front_end(op, context) != DUSPAR_OK ||
-      plan_output(op, context, node) != DUSPAR_OK) {
-    return report(op, context);
-  }
-  op->ready = true;
-  return TFL_OK;
-}
-
-static duspar_status run(const operator_data* op, const tfl_context* context) {
+static duspar_status run(duspar_node* base, tfl_context* context) {
+  const operator_data* op = (const operator_data*)base;
   float *audio, *features;
-  if (!op->ready) {
-    return duspar_fail(DUSPAR_INVALID, "tensors were not allocated");
-  }
   if (op->features.tensor < 0) return DUSPAR_OK;
   duspar_status status = duspar_view_data(&op->audio, context, &audio);
   if (status != DUSPAR_OK) return status;
@@ -207,27 +158,19 @@ static duspar_status run(const operator_data* op, const tfl_context* context) {
   return DUSPAR_OK;
 }
 
-static tfl_status invoke(tfl_context* context, tfl_node* node) {
-  const operator_data* op = node->user_data;
-  if (op == NULL) return TFL_ERROR;
-  return run(op, context) == DUSPAR_OK ? TFL_OK : report(op, context);
-}
+static const duspar_node_functions functions = {
+    .bytes = sizeof(operator_data),
+    .read = read_node,
+    .prepare = prepare,
+    .run = run,
+    .release = release,
+};
 
-static const char* profiling_string(const tfl_context* context,
-                                    const tfl_node* node) {
-  (void)context;
-  const operator_data* op = node->user_data;
-  return op != NULL ? op->options.layer : "";
+static void* init(tfl_context* context, const char* buffer, size_t length) {
+  (void)length;
+  return duspar_node_init(&functions, context, buffer);
 }
 
 tfl_registration duspar_log_mel_registration(void) {
-  return (tfl_registration){
-      .init = init,
-      .free = free_operator,
-      .prepare = prepare,
-      .invoke = invoke,
-      .profiling_string = profiling_string,
-      .custom_name = "DuSpaRDelegate",
-      .version = 1,
-  };
+  return duspar_node_registration(init);
 }

@@ -93,13 +93,15 @@ static duspar_status read_layer(flex_buffer buffer, flex_value map, char* layer,
 }
 
 /* Opens the map of options, if they are of a version that is known. */
-static duspar_status open_map(flex_buffer buffer, flex_value* map) {
+static duspar_status open_map(const void* bytes, size_t size,
+                              flex_buffer* buffer, flex_value* map) {
   int64_t version;
-  if (!flex_root(buffer, map)) {
+  *buffer = (flex_buffer){bytes, bytes == NULL ? 0 : size};
+  if (!flex_root(*buffer, map)) {
     return duspar_fail(DUSPAR_INVALID,
                        "the operator's options are no FlexBuffers map");
   }
-  const duspar_status status = read_integer(buffer, *map, "version", &version);
+  const duspar_status status = read_integer(*buffer, *map, "version", &version);
   if (status == DUSPAR_OK && version != 1) {
     return duspar_fail(DUSPAR_INVALID,
                        "the operator has version %lld, this library knows "
@@ -123,10 +125,10 @@ static duspar_status read_count(flex_buffer buffer, flex_value map,
 
 duspar_status duspar_log_mel_options_parse(const void* bytes, size_t size,
                                            duspar_log_mel_options* options) {
-  const flex_buffer buffer = {bytes, bytes == NULL ? 0 : size};
+  flex_buffer buffer;
   flex_value map;
   memset(options, 0, sizeof *options);
-  duspar_status status = open_map(buffer, &map);
+  duspar_status status = open_map(bytes, size, &buffer, &map);
   if (status != DUSPAR_OK) return status;
   status = read_count(buffer, map, "hop", &options->hop);
   if (status != DUSPAR_OK) return status;
@@ -135,10 +137,10 @@ duspar_status duspar_log_mel_options_parse(const void* bytes, size_t size,
 
 duspar_status duspar_options_parse(const void* bytes, size_t size,
                                    duspar_options* options) {
-  const flex_buffer buffer = {bytes, bytes == NULL ? 0 : size};
+  flex_buffer buffer;
   flex_value map;
   memset(options, 0, sizeof *options);
-  duspar_status status = open_map(buffer, &map);
+  duspar_status status = open_map(bytes, size, &buffer, &map);
   if (status != DUSPAR_OK) return status;
   status = read_count(buffer, map, "units", &options->units);
   if (status != DUSPAR_OK) return status;

@@ -16,23 +16,7 @@ typedef int32x4_t vi;
 
 static inline vf vf_load(const float* p) { return vld1q_f32(p); }
 static inline void vf_store(float* p, vf v) { vst1q_f32(p, v); }
-static inline vf vf_load_part(const float* p, size_t count) {
-  float whole[LANES] = {0};
-  memcpy(whole, p, count * sizeof(float));
-  return vf_load(whole);
-}
-
-static inline void vf_store_part(float* p, vf v, size_t count) {
-  float whole[LANES];
-  vf_store(whole, v);
-  memcpy(p, whole, count * sizeof(float));
-}
-
-static inline vf vf_first(vf v, size_t count) {
-  float whole[LANES];
-  vf_store(whole, v);
-  return vf_load_part(whole, count);
-}
+#include "vector_parts.h"
 
 static inline vf vf_set(float x) { return vdupq_n_f32(x); }
 static inline vf vf_add(vf a, vf b) { return vaddq_f32(a, b); }

@@ -19,23 +19,7 @@ static inline vf vf_load(const float* p) {
 }
 
 static inline void vf_store(float* p, vf v) { memcpy(p, &v, sizeof v); }
-static inline vf vf_load_part(const float* p, size_t count) {
-  float whole[LANES] = {0};
-  memcpy(whole, p, count * sizeof(float));
-  return vf_load(whole);
-}
-
-static inline void vf_store_part(float* p, vf v, size_t count) {
-  float whole[LANES];
-  vf_store(whole, v);
-  memcpy(p, whole, count * sizeof(float));
-}
-
-static inline vf vf_first(vf v, size_t count) {
-  float whole[LANES];
-  vf_store(whole, v);
-  return vf_load_part(whole, count);
-}
+#include "vector_parts.h"
 
 static inline vf vf_set(float x) { return (vf){x, x, x, x}; }
 static inline vf vf_add(vf a, vf b) { return a + b; }

@@ -1,13 +1,11 @@
-#include "operator.h"
+#include "sparse_operator.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "delegate.h"
 #include "error.h"
 #include "layer.h"
 #include "memory.h"
+#include "node.h"
 #include "signature.h"
 #include "tensors.h"
 
@@ -15,75 +13,46 @@
 enum { VIEWS = 3 + DUSPAR_MAX_OUTPUTS };
 
 typedef struct operator_data {
-  duspar_delegate* delegate;
+  duspar_node base;
   duspar_record* record;
   duspar_kind kind;
   duspar_options options;
   duspar_tensors tensors;
   duspar_sizes sizes;
   duspar_view views[VIEWS];
-  bool ready;
   duspar_parameters source; /* where the weights of `layer` were */
   duspar_layer* layer;
   void* scratch; /* of as many threads */
   size_t threads;
-  char problem[512]; /* why the operator cannot run, from `init` */
 } operator_data;
 
-/* Reads what does not depend on tensors. */
-static duspar_status read_node(operator_data* op, tfl_context* context,
-                               const tfl_delegate_params* params, int* index) {
-  tfl_node* node = NULL;
-  tfl_registration* registration = NULL;
-  if (params->nodes_to_replace == NULL || params->nodes_to_replace->size != 1) {
-    return duspar_fail(DUSPAR_INVALID, "operators must come one by one");
+static duspar_status read_node(duspar_node* base, tfl_context* context,
+                               const tfl_node* node,
+                               const tfl_registration* registration,
+                               int index) {
+  operator_data* op = (operator_data*)base;
+  if (!duspar_kind_named(registration->custom_name, &op->kind)) {
+    return duspar_fail(DUSPAR_INVALID, "node %d cannot be read", index);
   }
-  *index = params->nodes_to_replace->data[0];
-  if (context->get_node_and_registration(context, *index, &node,
-                                         &registration) != TFL_OK ||
-      node == NULL || registration == NULL ||
-      !duspar_kind_named(registration->custom_name, &op->kind)) {
-    return duspar_fail(DUSPAR_INVALID, "node %d cannot be read", *index);
-  }
+  base->kind = op->kind == DUSPAR_KIND_DUSPAR ? "DuSpaR" : "SpaR";
+  base->layer = op->options.layer;
   const int size = node->custom_initial_data_size;
-  const duspar_status status = duspar_options_parse(
+  duspar_status status = duspar_options_parse(
       node->custom_initial_data, size > 0 ? (size_t)size : 0, &op->options);
   if (status != DUSPAR_OK) return status;
-  return duspar_signature_bind(op->kind, &op->options, node, &op->tensors);
-}
-
-/* A failure is kept for `prepare`, which can tell it: `init` could only
- * return a value that old runtimes do not know. */
-static void* init(tfl_context* context, const char* buffer, size_t length) {
-  (void)length;
-  const tfl_delegate_params* params = (const void*)buffer;
-  int node = -1;
-  operator_data* op = calloc(1, sizeof *op);
-  if (op == NULL) return NULL;
-  op->delegate = params->delegate->data;
-  duspar_delegate_hold(op->delegate);
-  if (read_node(op, context, params, &node) != DUSPAR_OK) {
-    snprintf(op->problem, sizeof op->problem, "%s", duspar_last_error());
-    return op;
-  }
-  op->record = duspar_records_open(&op->delegate->records, context, node,
+  status = duspar_signature_bind(op->kind, &op->options, node, &op->tensors);
+  if (status != DUSPAR_OK) return status;
+  op->record = duspar_records_open(&base->delegate->records, context, index,
                                    op->kind, op->options.layer);
-  if (op->record == NULL) {
-    duspar_fail_memory(sizeof *op->record);
-    snprintf(op->problem, sizeof op->problem, "%s", duspar_last_error());
-  }
-  return op;
+  return op->record != NULL ? DUSPAR_OK
+                            : duspar_fail_memory(sizeof *op->record);
 }
 
-static void free_operator(tfl_context* context, void* buffer) {
-  (void)context;
-  operator_data* op = buffer;
-  if (op == NULL) return;
+static void release(duspar_node* base) {
+  operator_data* op = (operator_data*)base;
   if (op->record != NULL) duspar_record_close(op->record);
   duspar_layer_destroy(op->layer);
   duspar_release(op->scratch);
-  duspar_delegate_release(op->delegate);
-  free(op);
 }
 
 /* Notes what inputs a run reads. */
@@ -133,7 +102,7 @@ static duspar_status make_layer(operator_data* op, tfl_context* context) {
     return DUSPAR_OK;
   }
   duspar_layer_destroy(op->layer);
-  op->layer = duspar_layer_create(&source, op->delegate->kernel);
+  op->layer = duspar_layer_create(&source, op->base.delegate->kernel);
   if (op->layer == NULL) return DUSPAR_INVALID;
   op->source = source;
   duspar_record_describe(op->record, op->sizes.features, op->sizes.units,
@@ -155,50 +124,26 @@ static duspar_status make_scratch(operator_data* op,
   return op->scratch != NULL ? DUSPAR_OK : duspar_fail_memory(0);
 }
 
-static tfl_status report(operator_data* op, tfl_context* context) {
-  char reason[512];
-  snprintf(reason, sizeof reason, "%s", duspar_last_error());
-  duspar_fail(DUSPAR_INVALID, "%s layer '%s': %s.",
-              op->kind == DUSPAR_KIND_DUSPAR ? "DuSpaR" : "SpaR",
-              op->options.layer, reason);
-  context->report_error(context, "%s", duspar_last_error());
-  return TFL_ERROR;
-}
-
-static tfl_status prepare(tfl_context* context, tfl_node* node) {
-  operator_data* op = node->user_data;
-  if (op == NULL) {
-    duspar_fail_memory(sizeof *op);
-    context->report_error(context, "%s", duspar_last_error());
-    return TFL_ERROR;
-  }
-  op->ready = false;
-  if (op->problem[0] != '\0') {
-    duspar_fail(DUSPAR_INVALID, "%s", op->problem);
-    return report(op, context);
-  }
-  if (duspar_signature_check_inputs(op->kind, &op->options, context,
-                                    &op->tensors, &op->sizes) != DUSPAR_OK ||
-      make_layer(op, context) != DUSPAR_OK ||
-      make_scratch(op, context) != DUSPAR_OK) {
-    return report(op, context);
-  }
+static duspar_status prepare(duspar_node* base, tfl_context* context,
+                             const tfl_node* node) {
+  operator_data* op = (operator_data*)base;
+  duspar_status status = duspar_signature_check_inputs(
+      op->kind, &op->options, context, &op->tensors, &op->sizes);
+  if (status == DUSPAR_OK) status = make_layer(op, context);
+  if (status == DUSPAR_OK) status = make_scratch(op, context);
+  if (status != DUSPAR_OK) return status;
   view_inputs(op);
   for (int o = 0; o < op->tensors.output_count; ++o) {
-    if (duspar_tensor_wanted(node, op->tensors.outputs[o]) &&
-        resize_output(op, context, o) != DUSPAR_OK) {
-      return report(op, context);
-    }
+    if (!duspar_tensor_wanted(node, op->tensors.outputs[o])) continue;
+    status = resize_output(op, context, o);
+    if (status != DUSPAR_OK) return status;
   }
-  op->ready = true;
-  return TFL_OK;
+  return DUSPAR_OK;
 }
 
-static duspar_status run(operator_data* op, tfl_context* context) {
+static duspar_status run(duspar_node* base, tfl_context* context) {
+  operator_data* op = (operator_data*)base;
   float* data[VIEWS] = {NULL};
-  if (!op->ready) {
-    return duspar_fail(DUSPAR_INVALID, "tensors were not allocated");
-  }
   for (int v = 0; v < VIEWS; ++v) {
     if (op->views[v].tensor < 0) continue;
     const duspar_status status =
@@ -219,28 +164,19 @@ static duspar_status run(operator_data* op, tfl_context* context) {
   return DUSPAR_OK;
 }
 
-static tfl_status invoke(tfl_context* context, tfl_node* node) {
-  operator_data* op = node->user_data;
-  if (op == NULL) return TFL_ERROR;
-  return run(op, context) == DUSPAR_OK ? TFL_OK : report(op, context);
+static const duspar_node_functions functions = {
+    .bytes = sizeof(operator_data),
+    .read = read_node,
+    .prepare = prepare,
+    .run = run,
+    .release = release,
+};
+
+static void* init(tfl_context* context, const char* buffer, size_t length) {
+  (void)length;
+  return duspar_node_init(&functions, context, buffer);
 }
 
-/* Profilers show the layer's name beside the time. */
-static const char* profiling_string(const tfl_context* context,
-                                    const tfl_node* node) {
-  (void)context;
-  const operator_data* op = node->user_data;
-  return op != NULL ? op->options.layer : "";
-}
-
-tfl_registration duspar_operator_registration(void) {
-  return (tfl_registration){
-      .init = init,
-      .free = free_operator,
-      .prepare = prepare,
-      .invoke = invoke,
-      .profiling_string = profiling_string,
-      .custom_name = "DuSpaRDelegate",
-      .version = 1,
-  };
+tfl_registration duspar_sparse_registration(void) {
+  return duspar_node_registration(init);
 }
