@@ -2,8 +2,10 @@
 
 import keras
 import numpy as np
+import pytest
 
 import keras_duspar
+from keras_duspar import native
 from tests import reference
 
 NAMES = sorted(reference.STEPS)
@@ -83,3 +85,13 @@ def gradients(function, variables):
 
     grads = jax.grad(stateless)([v.value for v in variables])
     return [np.asarray(g) for g in grads]
+
+
+def skip_unless_deployable():
+    """Skips a test that converts models and runs them with the delegate."""
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("converts in this process: runs on TensorFlow")
+    try:
+        native.library_path()
+    except FileNotFoundError:
+        pytest.skip("the native library is not built: make native")

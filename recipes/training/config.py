@@ -114,12 +114,17 @@ class Config:
         if not isinstance(self.options, dict):
             raise checks.bad_value("options", "a dictionary", self.options)
         if self.gate_biases is not None:
-            biases = [checks.number("gate_biases", b) for b in self.gate_biases]
-            if len(biases) != 2 or biases[0] > biases[1]:
-                raise checks.bad_value(
-                    "gate_biases", "the least and the largest", biases
-                )
+            self._check_gate_biases()
         quantization.check(self)
+
+    def _check_gate_biases(self):
+        expected = "two numbers, the least and the largest"
+        given = self.gate_biases
+        if not isinstance(given, (list, tuple)) or len(given) != 2:
+            raise checks.bad_value("gate_biases", expected, given)
+        least, largest = (checks.number("gate_biases", b) for b in given)
+        if least > largest:
+            raise checks.bad_value("gate_biases", expected, given)
 
     def to_dict(self):
         """All settings, for `config.json`."""

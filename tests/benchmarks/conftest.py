@@ -3,20 +3,14 @@
 import shutil
 import sys
 
-import keras
 import pytest
 
-from keras_duspar import native
 from tests.conftest import ROOT
+from tests.helpers import skip_unless_deployable
 
 
 def pytest_runtest_setup():
-    if keras.backend.backend() != "tensorflow":
-        pytest.skip("converts in this process: runs on TensorFlow")
-    try:
-        native.library_path()
-    except FileNotFoundError:
-        pytest.skip("the native library is not built: make native")
+    skip_unless_deployable()
 
 
 @pytest.fixture(autouse=True)

@@ -193,28 +193,31 @@ def test_counts_belong_together_while_running(runner, rng):
     one = common.nonzeros(operands)
     run.resize(x, *states)
     run.interpreter.allocate_tensors()
-    stop = threading.Event()
+    enough = threading.Event()
 
     def work():
-        for _ in range(2000):
+        while not enough.is_set():
             run(x, *states, allocate=False)
-        stop.set()
 
     thread = threading.Thread(target=work)
     thread.start()
-    seen = 0
-    while not stop.is_set():
-        (operator,) = run.operators()
-        times = operator.invocations
-        assert operator.steps == 30 * times
-        assert [o.nonzeros for o in operator.operands] == [
-            times * n for n in one
-        ]
-        seen += 1
-        if seen % 50 == 0:
-            native.reset(run.handle)
-    thread.join()
-    assert seen > 10
+    try:
+        changes, last = 0, None
+        while changes < 50:  # the other thread has run between two reads
+            assert thread.is_alive()
+            (operator,) = run.operators()
+            times = operator.invocations
+            assert operator.steps == 30 * times
+            assert [o.nonzeros for o in operator.operands] == [
+                times * n for n in one
+            ]
+            if times != last:
+                changes, last = changes + 1, times
+                if changes % 10 == 0:
+                    native.reset(run.handle)
+    finally:
+        enough.set()
+        thread.join()
 
 
 def test_one_delegate_for_several_interpreters(runner, rng):

@@ -5,17 +5,31 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 
 import keras
 import numpy as np
 import pytest
 
-import keras_duspar  # noqa: F401  (registers what models are loaded with)
+import keras_duspar
 from tests.conftest import ROOT
 
 RECIPE = ROOT / "recipes" / "kws.py"
 SMALL = "--sizes 140 35 35 --batch-size 20 --units 8 --epochs 2"
+
+# A recipe that is killed as soon as it has kept a checkpoint.
+KILLED = """
+import os, runpy, signal, sys
+sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+from training import checkpoint
+
+def save(*arguments, saved=checkpoint.save):
+    saved(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+checkpoint.save = save
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -53,21 +67,10 @@ def test_killed_in_an_epoch_and_resumed_ends_the_same(
     undisturbed, cache, tmp_path
 ):
     out = tmp_path / "killed"
-    process = subprocess.Popen(
-        command(cache, "--out", out),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        # A checkpoint within the first epoch of 7 steps.
-        until = time.monotonic() + 300
-        while not (out / "checkpoint.npz").exists():
-            assert process.poll() is None and time.monotonic() < until
-            time.sleep(0.005)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert checkpoint(out)[0]["step"] % 7
+    words = command(cache, "--out", out)[1:]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *words])
+    assert killed.returncode == -signal.SIGKILL
+    assert checkpoint(out)[0]["step"] == 2  # of 7 in an epoch
     assert not (out / "result.json").exists()
     resumed = execute(cache, "--resume", out)
     assert resumed.returncode == 0, resumed.stderr
@@ -231,6 +234,9 @@ def test_backend_flag_starts_on_that_backend(cache, tmp_path):
         ("se", "validation_segment", 0.01),
         ("se", "mse_epochs", 2.0),
         ("se", "gate_biases", [1.0, 0.0]),
+        ("slu", "gate_biases", -3.0),
+        ("kws", "gate_biases", [-3.0]),
+        ("kws", "gate_biases", [-3.0, "0"]),
         ("slu", "cross_entropy_epochs", 7.0),
         ("slu", "cross_entropy_weight", -1.0),
     ],
@@ -242,3 +248,33 @@ def test_bad_settings_of_a_recipe(recipe, name, value):
 
     with pytest.raises(ValueError, match=f"`{name}`"):
         config.make(importlib.import_module(recipe).Config, {name: value})
+
+
+@pytest.mark.any_backend
+@pytest.mark.parametrize(
+    "settings, least, largest",
+    [
+        ({}, -3.0, -1.0),  # the recipe's own
+        ({"gate_biases": [0.5, 0.75]}, 0.5, 0.75),
+        ({"gate_biases": None}, 0.0, 0.0),  # the layer's own
+        ({"model": "gru"}, None, None),  # has no such option
+    ],
+)
+def test_gates_start_where_they_are_told(settings, least, largest):
+    import slu
+    from training import config
+
+    task = object.__new__(slu.IntentRecognition)  # without data
+    task.config = config.make(slu.Config, {"units": 64, **settings})
+    arguments = task.recurrent_arguments()
+    model = keras_duspar.models.intent_recognizer(num_intents=3, **arguments)
+    biases = [
+        keras.ops.convert_to_numpy(weight)
+        for weight in model.weights
+        if weight.path.endswith("gate_bias")
+    ]
+    assert bool(biases) == (least is not None)
+    for bias in biases:
+        assert least <= bias.min() and bias.max() <= largest
+        if largest and largest > least:
+            assert np.ptp(bias) > 0.8 * (largest - least)

@@ -5,13 +5,12 @@ import hashlib
 import json
 import os
 
-import keras
 import numpy as np
 import pytest
 
 from keras_duspar import models
-from keras_duspar import native
 from keras_duspar import tflite
+from tests.helpers import skip_unless_deployable
 
 BUILDERS = {
     "spotter": models.keyword_spotter,
@@ -21,12 +20,7 @@ BUILDERS = {
 
 
 def pytest_runtest_setup():
-    if keras.backend.backend() != "tensorflow":
-        pytest.skip("converts in this process: runs on TensorFlow")
-    try:
-        native.library_path()
-    except FileNotFoundError:
-        pytest.skip("the native library is not built: make native")
+    skip_unless_deployable()
 
 
 def make_audio(samples, batch=3):
