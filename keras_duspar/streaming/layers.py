@@ -121,24 +121,36 @@ class DelayedOverlapAdd(StreamRule):
 class GatheredPooling(StreamRule):
     """Gives out an average once its group is complete.
 
-    If every call brings whole groups, nothing has to be kept.
+    If every call brings whole groups, nothing has to be kept. If a call
+    brings one time step at most, their sum is all that is kept: in a `.tflite`
+    file that takes half the time of what any number of steps needs.
     """
 
     def __init__(self, layer, signals):
         super().__init__(layer, signals)
         size, steps = layer.pool_size, self.signal.steps
         whole = size == 1 or (steps is not None and steps % size == 0)
+        features = self.signal.features
+        self.states = {}
         if not whole:
-            shape = (None, size - 1, self.signal.features)
-            self.states = {
-                "history": State(shape, layer.compute_dtype),
-                "count": State((), "int32"),
-            }
+            if self.signal.most == 1:
+                dtype = keras.backend.result_type(
+                    layer.compute_dtype, "float32"
+                )
+                self.states["sum"] = State((None, features), dtype)
+            else:
+                shape = (None, size - 1, features)
+                self.states["history"] = State(shape, layer.compute_dtype)
+            self.states["count"] = State((), "int32")
         self.signal = dataclasses.replace(
-            self.signal, steps=steps and steps // size if whole else None
+            self.signal,
+            steps=steps and steps // size if whole else None,
+            most=(size - 1 + self.signal.most) // size,
         )
 
     def step(self, states, inputs):
+        if "sum" in states:
+            return self._add_one(states, inputs)
         inputs = ops.cast(inputs, self.layer.compute_dtype)
         if not states:
             return self.layer.average(inputs), {}
@@ -151,6 +163,34 @@ class GatheredPooling(StreamRule):
         history = ops.reshape(joined[:, -kept:], (batch, kept, features))
         count = (waiting + steps) % self.layer.pool_size
         return averages, {"history": history, "count": count}
+
+    def _add_one(self, states, inputs):
+        size = self.layer.pool_size
+        inputs = ops.cast(inputs, states["sum"].dtype)
+        total = states["sum"] + ops.sum(inputs, axis=1)
+        count = states["count"] + ops.shape(inputs)[1]
+        complete = count // size  # 0 or 1
+        averages = ops.expand_dims(total / size, 1)[:, :complete]
+        averages = ops.cast(averages, self.layer.compute_dtype)
+        total = ops.where(complete > 0, ops.zeros_like(total), total)
+        return averages, {"sum": total, "count": count % size}
+
+
+@register_stream(keras.layers.Dense)
+class FoldedDense(StreamRule):
+    """Folds time steps into the batch if their number is not known.
+
+    Keras would multiply with any number of axes, which makes ten operators in
+    a `.tflite` file.
+    """
+
+    def step(self, states, inputs):
+        if len(inputs.shape) != 3 or inputs.shape[1] is not None:
+            return self.layer(inputs), {}
+        batch, _, features = ops.shape(inputs)
+        outputs = self.layer(ops.reshape(inputs, (-1, features)))
+        shape = (batch, -1, outputs.shape[1])
+        return ops.reshape(outputs, shape), {}
 
 
 @register_stream(keras.layers.GlobalAveragePooling1D)

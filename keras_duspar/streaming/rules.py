@@ -22,6 +22,7 @@ class Signal:
             `(batch, features)`.
         steps: Integer, hops or time steps that one call brings, or `None` if
             that differs from call to call.
+        most: Integer, hops or time steps that one call brings at most.
         delay: Integer, samples by which audio comes late.
         cut: Boolean, whether audio is as long as the audio that goes in.
         features: Integer, the size of the last axis.
@@ -29,6 +30,7 @@ class Signal:
 
     kind: str
     steps: int | None
+    most: int
     delay: int = 0
     cut: bool = False
     features: int | None = field(default=None, compare=False)

@@ -67,7 +67,8 @@ class Stream:
         self.frames = checks.positive_integer("frames", frames)
         self.model = model
         kind = _input_kind(model)
-        self._graph = Graph(model, [Signal(kind, self.frames)], rules or {})
+        signal = Signal(kind, steps=self.frames, most=self.frames)
+        self._graph = Graph(model, [signal], rules or {})
         found = list(self._graph.rules())
         fronts = [rule for rule in found if isinstance(rule, FrontEnd)]
         if kind == "audio" and len(fronts) != 1:

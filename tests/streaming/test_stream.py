@@ -91,6 +91,8 @@ def test_sizes_and_names():
     recognizer = Stream(BUILDERS["slu"]("gru", 2), frames=3)
     assert not recognizer.static
     assert {"pooling_1/history", "pooling_2/count"} < set(recognizer.states)
+    recognizer = Stream(BUILDERS["slu"]("gru", 2))
+    assert {"pooling_1/sum", "pooling_2/sum"} < set(recognizer.states)
     recognizer = Stream(BUILDERS["slu"]("gru", 2), frames=4)
     assert recognizer.static
     assert set(recognizer.states) == {
