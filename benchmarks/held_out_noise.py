@@ -16,7 +16,12 @@ import csv
 import pathlib
 import random
 
-HELD = "blanket_boat blanket_city blanket_fireplace gscd_exercise_bike".split()
+HELD = (
+    "blanket_boat",
+    "blanket_city",
+    "blanket_fireplace",
+    "gscd_exercise_bike",
+)
 RATIOS = 2.5, 7.5, 12.5, 17.5  # decibels
 MIXTURES = 120
 COLUMNS = "id", "clean", "noise", "noise_offset_samples", "snr_db"

@@ -7,8 +7,10 @@ validated and saved is a copy that it has for itself.
 """
 
 import contextlib
+import ctypes
 import dataclasses
 import os
+import signal
 import socket
 import sys
 import time
@@ -193,6 +195,7 @@ def join(given):
     if given["coordinator"] is not None:
         find_coordinator(**given)
     jax = optional_package("jax")
+    explain_abort()
     # Harmless where there are GPUs.
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     try:
@@ -255,6 +258,28 @@ def find_coordinator(coordinator, processes, process, patience=PATIENCE):
                     f"{coordinator} ({error})."
                 ) from error
             time.sleep(0.5)
+
+
+def explain_abort():
+    """Ends this process with a message where JAX would abort it.
+
+    A thread of JAX aborts the process when it learns that process 0 is gone,
+    which may be before the training itself does. Python's own handlers only
+    run later, in the main thread; `abort()` does not wait for that.
+    """
+    if os.name != "posix":
+        return
+
+    def end(number):
+        os.write(2, f"{LOST}\n".encode())
+        os._exit(1)
+
+    _handlers.append(ctypes.CFUNCTYPE(None, ctypes.c_int)(end))
+    ctypes.CDLL(None).signal(signal.SIGABRT, _handlers[-1])
+
+
+# C does not keep what it is given alive.
+_handlers = []
 
 
 def leave(job, code):

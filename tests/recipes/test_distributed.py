@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import keras
 import numpy as np
@@ -34,12 +33,15 @@ def words(out, cache, *arguments):
     return [str(word) for word in words]
 
 
-def start(out, cache, *arguments, **variables):
+def start(out, cache, *arguments, killed_at=None, **variables):
     environment = {**os.environ, "KERAS_BACKEND": "jax"}
     environment |= {name: str(value) for name, value in variables.items()}
-    program = ROOT / "recipes" / "kws.py"
+    program = [ROOT / "recipes" / "kws.py", *words(out, cache, *arguments)]
+    if killed_at:
+        killer = ROOT / "tests" / "recipes" / "killed.py"
+        program = [killer, str(killed_at), *program]
     return subprocess.Popen(
-        [sys.executable, str(program), *words(out, cache, *arguments)],
+        [sys.executable, *program],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -47,17 +49,22 @@ def start(out, cache, *arguments, **variables):
     )
 
 
-def start_two(out, cache, *arguments):
-    """One process is told by arguments, the other by its environment."""
+def start_two(out, cache, *arguments, killed=None):
+    """One process is told by arguments, the other by its environment.
+
+    `killed` is the number of the process that ends in the second epoch.
+    """
     address = f"127.0.0.1:{free_port()}"
     first = f"--distributed --coordinator {address} --processes 2 --process 0"
+    steps = [6 if number == killed else None for number in range(2)]
     return [
-        start(out, cache, *first.split(), *arguments),
+        start(out, cache, *first.split(), *arguments, killed_at=steps[0]),
         start(
             out,
             cache,
             "--distributed",
             *arguments,
+            killed_at=steps[1],
             JAX_COORDINATOR_ADDRESS=address,
             JAX_NUM_PROCESSES=2,
             JAX_PROCESS_ID=1,
@@ -80,17 +87,8 @@ def train_alone(out, cache, *arguments):
 
 
 def kill_one(number, out, cache):
-    """Begins a run on two processes and ends one after the first epoch."""
-    processes = start_two(out, cache)
-    try:
-        until = time.monotonic() + 1200
-        while not (out / "metrics.csv").exists():
-            assert all(p.poll() is None for p in processes)
-            assert time.monotonic() < until
-            time.sleep(0.01)
-    finally:
-        processes[number].send_signal(signal.SIGKILL)
-    codes, errors = end(processes)
+    """A run on two processes of which one ends in the second epoch."""
+    codes, errors = end(start_two(out, cache, killed=number))
     other = 1 - number
     assert codes[number] == -signal.SIGKILL
     assert codes[other] == 1, errors[other]
@@ -146,6 +144,27 @@ def test_killed_and_resumed_like_a_single_process(alone, tmp_path):
     assert codes == [0, 0], errors
     check_same(out, alone)
     assert (out / "result.json").exists()
+
+
+@pytest.mark.any_backend
+def test_aborted_by_jax():
+    """JAX may find out first, and ends a process from a thread of its own."""
+    code = (
+        "import ctypes, threading, time\n"
+        "from training.distributed import explain_abort\n"
+        "explain_abort()\n"
+        "abort = ctypes.CDLL(None).abort\n"
+        "threading.Thread(target=abort).start()\n"
+        "time.sleep(100)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT / "recipes",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "another process of the job has ended" in done.stderr
 
 
 @pytest.mark.any_backend

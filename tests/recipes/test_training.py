@@ -16,21 +16,6 @@ from tests.conftest import ROOT
 RECIPE = ROOT / "recipes" / "kws.py"
 SMALL = "--sizes 140 35 35 --batch-size 20 --units 8 --epochs 2"
 
-# A recipe that is killed as soon as it has kept a checkpoint.
-KILLED = """
-import os, runpy, signal, sys
-sys.argv = sys.argv[1:]
-sys.path.insert(0, os.path.dirname(sys.argv[0]))
-from training import checkpoint
-
-def save(*arguments, saved=checkpoint.save):
-    saved(*arguments)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-checkpoint.save = save
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
-
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
@@ -67,8 +52,9 @@ def test_killed_in_an_epoch_and_resumed_ends_the_same(
     undisturbed, cache, tmp_path
 ):
     out = tmp_path / "killed"
-    words = command(cache, "--out", out)[1:]
-    killed = subprocess.run([sys.executable, "-c", KILLED, *words])
+    program, *words = command(cache, "--out", out)
+    killer = ROOT / "tests" / "recipes" / "killed.py"
+    killed = subprocess.run([program, killer, "3", *words])
     assert killed.returncode == -signal.SIGKILL
     assert checkpoint(out)[0]["step"] == 2  # of 7 in an epoch
     assert not (out / "result.json").exists()
