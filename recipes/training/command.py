@@ -118,15 +118,15 @@ def parse(task_class, arguments):
     file, out, resume = (
         given.pop(name) for name in ("config", "out", "resume")
     )
-    if isinstance(resume, str):
+    named = isinstance(resume, str)
+    if named:
         out, resume = resume, True
-    if resume and out and not (pathlib.Path(out) / "config.json").is_file():
-        if pathlib.Path(out).exists() and any(pathlib.Path(out).iterdir()):
-            raise TrainingError(
-                f"`--resume` must name the folder of a run. Received: {out}, "
-                "which has no config.json."
-            )
-        resume = False  # stopped before it began
+    if out:
+        out = os.path.expanduser(out)
+    if resume and out:
+        # `--out` with `--resume` begins a run, too: a job that is started
+        # again and again needs not know whether it has begun.
+        resume = holds_run(out, may_be_new=not named)
     if not resume:
         config = configs.make(config_class, given, file)
         return config, out or f"runs/{config.name}", False, job
@@ -150,6 +150,31 @@ def parse(task_class, arguments):
             + "."
         )
     return configs.make(config_class, {**given, **saved}), out, True, job
+
+
+def holds_run(out, may_be_new):
+    """Whether there is a run to go on with in a folder.
+
+    Args:
+        out: Path of the folder.
+        may_be_new: Boolean, whether an empty folder or none will do.
+    """
+    path = pathlib.Path(out)
+    if (path / "config.json").is_file():
+        return True
+    problem = "which has no config.json"
+    if not path.exists():
+        problem = "which does not exist"
+    elif not path.is_dir():
+        problem, may_be_new = "which is a file", False
+    elif any(path.iterdir()):
+        may_be_new = False
+    if not may_be_new:
+        raise TrainingError(
+            f"`--resume` must name the folder of a run. Received: {out}, "
+            f"{problem}."
+        )
+    return False
 
 
 def use_backend(config):

@@ -147,6 +147,29 @@ class TestBadInput:
         (tmp_path / "run").mkdir()
         (tmp_path / "run" / "photo.jpg").write_text("")
         assert "no config.json" in error("--resume")
+        before = sorted(tmp_path.rglob("*"))
+        (tmp_path / "empty").mkdir()
+        for name, problem in (
+            ("run", "has no config.json"),
+            ("empty", "has no config.json"),
+            ("nowhere", "does not exist"),
+            ("run/photo.jpg", "is a file"),
+        ):
+            message = error("--resume", tmp_path / name)
+            assert "`--resume` must name the folder of a run" in message
+            assert problem in message and message.count("\n") == 1
+        (tmp_path / "empty").rmdir()
+        assert sorted(tmp_path.rglob("*")) == before
+
+    def test_resume_of_what_has_not_begun(self, tmp_path):
+        """`--out` with `--resume` begins a run: jobs that are restarted."""
+        import kws
+        from training import command
+
+        for out in (tmp_path, tmp_path / "nowhere"):
+            arguments = ["--out", str(out), "--resume"]
+            _, found, resume, _ = command.parse(kws.KeywordSpotting, arguments)
+            assert (found, resume) == (str(out), False)
 
     def test_config_file(self, error, tmp_path):
         file = tmp_path / "config.yaml"
