@@ -73,15 +73,21 @@ def train(
         The `Task` and the dictionary of `result.json`.
     """
     task = task_class(config, progress=console.is_terminal)
+    begin = None
     if job is None or job.leads:
-        if not resume:
-            folder.write_json("environment.json", environment(arguments))
-        folder.write_json(
-            "config.json",
-            {**config.to_dict(), "labels": list(task.data.labels)},
-        )
         console.print(task.data.summary(), highlight=False, soft_wrap=True)
-    return task, engine.run(task, folder, console, job)
+
+        def begin():
+            # Only now: what is wrong with the settings can be mended in the
+            # same folder.
+            if not resume:
+                folder.write_json("environment.json", environment(arguments))
+            folder.write_json(
+                "config.json",
+                {**config.to_dict(), "labels": list(task.data.labels)},
+            )
+
+    return task, engine.run(task, folder, console, job, begin)
 
 
 def parse(task_class, arguments):

@@ -19,7 +19,7 @@ from training import report
 from training.errors import TrainingError
 
 
-def run(task, folder, console=None, job=None):
+def run(task, folder, console=None, job=None, begin=None):
     """Trains, tests and reports.
 
     Args:
@@ -29,6 +29,8 @@ def run(task, folder, console=None, job=None):
             standard output.
         job: A `distributed.Job` that this process is part of. Default:
             `None`, it trains alone.
+        begin: Function that is called before the first step, once data,
+            model and weights are known to fit. Default: `None`.
 
     Returns:
         The dictionary that is written to `result.json`; `None` in those
@@ -36,7 +38,10 @@ def run(task, folder, console=None, job=None):
     """
     console = console or rich.console.Console()
     job = job or distributed.Alone()
-    Training(task, folder, console, job).run()
+    training = Training(task, folder, console, job)
+    if begin is not None:
+        begin()
+    training.run()
     job.end()
     return evaluate(task, folder) if job.leads else None
 
@@ -126,16 +131,7 @@ class Training:
         """Trains to the last epoch."""
         steps = len(self.batches)
         first = self.progress.step // steps
-        with rich.progress.Progress(
-            rich.progress.TextColumn("{task.description}"),
-            rich.progress.BarColumn(),
-            rich.progress.MofNCompleteColumn(),
-            rich.progress.TimeElapsedColumn(),
-            rich.progress.TextColumn("left"),
-            rich.progress.TimeRemainingColumn(elapsed_when_finished=True),
-            console=self.console,
-            disable=not self.job.leads,
-        ) as bar:
+        with progress_bar(self.console, self.job.leads) as bar:
             total = steps * self.config.epochs
             shown = bar.add_task("training", total=total)
             for epoch in range(first, self.config.epochs):
@@ -259,6 +255,25 @@ class Training:
             highlight=False,
             soft_wrap=True,
         )
+
+
+def progress_bar(console, shown=True):
+    """The bar of a training: steps, time that went by and time that is left.
+
+    Args:
+        console: A `rich.console.Console`.
+        shown: Boolean, whether to show it. Default: `True`.
+    """
+    return rich.progress.Progress(
+        rich.progress.TextColumn("{task.description}"),
+        rich.progress.BarColumn(),
+        rich.progress.MofNCompleteColumn(),
+        rich.progress.TimeElapsedColumn(),
+        rich.progress.TextColumn("left"),
+        rich.progress.TimeRemainingColumn(),
+        console=console,
+        disable=not shown,
+    )
 
 
 def optimizer(config, rate, steps):

@@ -171,6 +171,18 @@ class TestBadInput:
             _, found, resume, _ = command.parse(kws.KeywordSpotting, arguments)
             assert (found, resume) == (str(out), False)
 
+    def test_settings_that_do_not_fit_leave_the_folder_free(
+        self, error, tmp_path
+    ):
+        small = ["--sizes", 70, 35, 35, "--units", 4, "--batch-size", 35]
+        for wrong in (
+            ["--options", '{"theta": 1}'],
+            ["--start", tmp_path / "nowhere"],
+            ["--batch-size", 71],
+        ):
+            error(*small, *wrong)
+            assert not list((tmp_path / "run").iterdir())
+
     def test_config_file(self, error, tmp_path):
         file = tmp_path / "config.yaml"
         file.write_text("units: 8\nspeed: 3\n")
@@ -204,6 +216,25 @@ def test_settings_come_from_flags_then_file_then_preset(tmp_path):
         config.make(kws.Config, {}).epochs
         == kws.Config.presets["demo"]["epochs"]
     )
+
+
+@pytest.mark.any_backend
+def test_progress_tells_the_time_that_is_left():
+    import io
+
+    import rich.console
+    from training import engine
+
+    text = io.StringIO()
+    console = rich.console.Console(file=text, width=120)
+    with engine.progress_bar(console) as bar:
+        bar.get_time = iter(range(0, 999, 3)).__next__  # 3 s a look
+        shown = bar.add_task("training", total=2)
+        bar.update(shown, completed=1)
+        bar.update(shown, completed=2)
+    line = text.getvalue().splitlines()[-1]
+    assert "2/2" in line and line.rstrip().endswith("left 0:00:00")
+    assert line.count("0:00:00") == 1  # some time went by
 
 
 @pytest.mark.any_backend
