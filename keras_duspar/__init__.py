@@ -1,5 +1,8 @@
 """DuSpaR: recurrent layers that skip the zeros of their inputs, for Keras 3."""
 
+from keras_duspar import startup  # before Keras is imported
+
+# isort: split
 from keras_duspar import audio
 from keras_duspar import callbacks
 from keras_duspar import layers

@@ -8,13 +8,13 @@ Runs that differ in nothing but their seed share a row.
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import startup  # noqa: F401 - before Keras is imported
 
+# isort: split
 from training import report
 
 # Column to the figure of a result.json, and how it is written.

@@ -9,10 +9,10 @@ depends on training and data, and is shown as the paper's only.
 
 import argparse
 import logging
-import os
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import startup  # noqa: F401 - before Keras is imported
 
+# isort: split
 import keras
 import numpy as np
 

@@ -9,12 +9,12 @@ needs no network.
 """
 
 import argparse
-import os
 import pathlib
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import startup  # noqa: F401 - before Keras is imported
 
+# isort: split
 from tradeoff import figure
 from tradeoff import page
 from tradeoff import points

@@ -11,11 +11,11 @@ mixed with noise.
 """
 
 import dataclasses
-import os
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import startup  # noqa: F401 - before Keras is imported
 
+# isort: split
 import keras
 import numpy as np
 import soundfile

@@ -9,6 +9,7 @@ import keras
 import rich.console
 
 from datasets.base import DataError
+from keras_duspar import startup
 from training import config as configs
 from training import distributed
 from training import engine
@@ -195,6 +196,9 @@ def use_backend(config):
             f"Keras cannot use the backend {config.backend!r}. It uses "
             f"{current!r}."
         )
+    problem = startup.problem(config.backend, "`--backend`")
+    if problem:
+        raise TrainingError(problem)
     # The backend is chosen when Keras is imported.
     os.environ["KERAS_BACKEND"] = config.backend
     sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -150,6 +151,49 @@ def test_bad_options(option, capsys):
     with pytest.raises(SystemExit):
         main(["spot", "a.wav", "--model", "b", *option])
     assert option[0] in capsys.readouterr().err
+
+
+IMPORT = [sys.executable, "-c", "import keras_duspar"]
+COMMAND = [str(pathlib.Path(sys.executable).with_name("keras-duspar")), "-h"]
+RECIPE = [sys.executable, str(ROOT / "recipes" / "kws.py"), "-h"]
+
+
+@pytest.mark.parametrize(
+    "command, name, code",
+    [
+        (COMMAND, "keras-duspar", 2),
+        (RECIPE, "kws.py", 1),
+        (IMPORT, "ImportError", 1),
+    ],
+)
+def test_backend_that_does_not_exist(command, name, code):
+    done = subprocess.run(
+        command,
+        env={**os.environ, "KERAS_BACKEND": "tensorflo"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    *before, line = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (code, "")
+    assert line == (
+        f"{name}: `KERAS_BACKEND` must be tensorflow, jax or torch, and "
+        "installed. Received: 'tensorflo'."
+    )
+    assert command is IMPORT or not before
+
+
+def test_backend_that_is_not_installed(monkeypatch):
+    from keras_duspar import startup
+
+    for name in startup.BACKENDS:
+        assert startup.problem(name) is None
+    monkeypatch.setitem(sys.modules, "torch", None)
+    message = startup.problem("torch", "`--backend`")
+    assert message.startswith("`--backend` must be")
+    assert message.endswith(
+        "Received: 'torch', which is not: `pip install torch`."
+    )
 
 
 MEMORY = """

@@ -140,6 +140,12 @@ class TestBadInput:
         message = error("--model", "grru")
         assert "`model`" in message and "duspar" in message
 
+    def test_missing_backend(self, error, monkeypatch):
+        other = "jax" if keras.config.backend() == "torch" else "torch"
+        monkeypatch.setitem(sys.modules, other, None)
+        message = error("--backend", other)
+        assert "`--backend`" in message and f"pip install {other}" in message
+
     def test_missing_data(self, error, tmp_path):
         assert "does not exist" in error("--data", tmp_path / "nowhere")
 
@@ -223,6 +229,7 @@ def test_progress_tells_the_time_that_is_left():
     import io
 
     import rich.console
+
     from training import engine
 
     text = io.StringIO()
