@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import zipfile
 
 import keras
 
@@ -67,11 +68,12 @@ class TrainedModel:
             self.labels = find_labels(file, config, labels, classes)
 
 
-def find_run(path):
+def find_run(path, argument="--model"):
     """The model and the settings of a training run.
 
     Args:
         path: Folder of a run, or a `.keras` file.
+        argument: String, what the path was given as. Default: `"--model"`.
 
     Returns:
         The path of the `.keras` file, and the dictionary in `config.json`,
@@ -81,6 +83,13 @@ def find_run(path):
     file = path / "model.keras" if path.is_dir() else path
     if not file.is_file():
         raise CommandError(f"{file} does not exist: there is no model.")
+    if file.suffix != ".keras":
+        raise CommandError(
+            f"`{argument}` must be the folder of a run or a .keras file. "
+            f"Received: {file}."
+        )
+    if not zipfile.is_zipfile(file):
+        raise CommandError(f"{file} is damaged or no .keras file.")
     config = {}
     if path.is_dir() and (path / "config.json").is_file():
         config = _read_json(path / "config.json", dict)

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -74,7 +75,19 @@ def test_bad_models(files, trained, capsys):
 
     assert "there is no model" in spot(files / "no.keras")
     assert "there is no model" in spot(files)
-    assert "cannot be loaded" in spot(files / "text.keras")
+    whole = (runs / "kws" / "model.keras").read_bytes()
+    (files / "cut.keras").write_bytes(whole[: len(whole) // 2])
+    for name in ("text.keras", "cut.keras"):
+        assert f"{name} is damaged or no .keras file" in spot(files / name)
+    with zipfile.ZipFile(files / "other.keras", "w") as archive:
+        archive.writestr("a", "b")
+    assert "cannot be loaded" in spot(files / "other.keras")
+    (files / "a.tflite").write_bytes(b"\0\0\0\0TFL3")
+    message = " must be the folder of a run or a .keras file. Received: "
+    assert f"`--model`{message}{files / 'a.tflite'}" in spot(files / "a.tflite")
+    assert f"`model`{message}" in fails(
+        capsys, "convert", files / "a.tflite", files / "b.tflite"
+    )
     assert "a model for `keras-duspar enhance`" in spot(runs / "se")
     # Without config.json the model's name tells the task.
     assert "recognises intents" in spot(runs / "slu" / "model.keras")
@@ -144,13 +157,29 @@ def test_bad_command_lines(arguments, capsys):
     assert "usage: keras-duspar" in capsys.readouterr().err
 
 
+SPOT = ["spot", "a.wav", "--model", "b"]
+
+
 @pytest.mark.parametrize(
-    "option", [["--top", "0"], ["--every", "-1"], ["--window", "nan"]]
+    "command, option",
+    [
+        (SPOT, ["--top", "0"]),
+        (SPOT, ["--every", "-1"]),
+        (SPOT, ["--window", "nan"]),
+        (SPOT, ["--threshold", "7"]),
+        (SPOT, ["--threshold", "-0.1"]),
+        (SPOT, ["--threshold", "nan"]),
+        (["benchmark", "a.tflite"], ["--threads", "0"]),
+        (["benchmark", "a.tflite"], ["--seconds", "0"]),
+        (["convert", "a.keras", "a.tflite"], ["--frames", "0"]),
+    ],
 )
-def test_bad_options(option, capsys):
+def test_bad_options(command, option, capsys):
     with pytest.raises(SystemExit):
-        main(["spot", "a.wav", "--model", "b", *option])
-    assert option[0] in capsys.readouterr().err
+        main([*command, *option])
+    assert f"argument {option[0]}: {option[1]} is not" in (
+        capsys.readouterr().err
+    )
 
 
 IMPORT = [sys.executable, "-c", "import keras_duspar"]

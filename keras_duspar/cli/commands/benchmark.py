@@ -8,6 +8,7 @@ FILE` in the place of a file tells what is in it.
 import json
 
 from keras_duspar.audio_files import read_mono
+from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.main import CommandError
 
 
@@ -30,13 +31,13 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--seconds",
-        type=float,
+        type=positive(float),
         default=5.0,
         help="how long to measure each file (default: 5)",
     )
     parser.add_argument(
         "--threads",
-        type=int,
+        type=positive(int),
         default=1,
         help="threads of built-in operators (default: 1)",
     )

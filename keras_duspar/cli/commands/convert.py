@@ -17,6 +17,7 @@ import numpy as np
 
 from keras_duspar.audio_files import read_mono
 from keras_duspar.cli import trained
+from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.main import CommandError
 
 OPTIONS = (
@@ -44,7 +45,7 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--frames",
-        type=int,
+        type=positive(int),
         default=1,
         metavar="N",
         help="frames that a chunk of a stream completes (default: 1)",
@@ -96,7 +97,7 @@ def run(arguments):
     from keras_duspar import tflite  # noqa: PLC0415
 
     options = {name: getattr(arguments, name) for name in OPTIONS}
-    file, config = trained.find_run(arguments.model)
+    file, config = trained.find_run(arguments.model, "model")
     options["labels"] = config.get("labels") or None
     options["task"] = options["task"] or config.get("task")
     try:

@@ -4,12 +4,13 @@ Long recordings are gone through with --every: each window of a second is
 heard by itself.
 """
 
-import argparse
 import json
 
 import numpy as np
 
 from keras_duspar.cli import trained
+from keras_duspar.cli.argument_types import positive
+from keras_duspar.cli.argument_types import probability
 from keras_duspar.cli.listening import listening
 from keras_duspar.cli.listening import too_short
 
@@ -40,10 +41,10 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--threshold",
-        type=float,
+        type=probability,
         default=0.0,
         metavar="P",
-        help="leave out answers of a lower probability (default: 0)",
+        help="leave out answers of a probability below P (default: 0)",
     )
     parser.add_argument(
         "--json", action="store_true", help="one JSON object a line"
@@ -128,16 +129,3 @@ def report(path, times, found):
         when = f"  {times['start']:8.2f} s - {times['end']:8.2f} s"
     named = "  ".join(f"{w['word']} {w['score']:.3f}" for w in words)
     print(f"{path}{when}  {named}", flush=True)
-
-
-def positive(kind):
-    """A type of arguments: numbers above zero."""
-
-    def convert(text):
-        value = kind(text)
-        if not 0 < value < float("inf"):
-            raise argparse.ArgumentTypeError(f"{text} is not above zero")
-        return value
-
-    convert.__name__ = f"positive {kind.__name__}"
-    return convert
