@@ -140,6 +140,12 @@ def parse(task_class, arguments):
     if out is None:
         out = f"runs/{configs.make(config_class, given, file).name}"
     saved = configs.read(pathlib.Path(out) / "config.json")
+    task = saved.get("task", config_class.task)
+    if task != config_class.task:
+        raise TrainingError(
+            f"`--resume` must name a run of {config_class.task}.py. Received: "
+            f"{out}, a run of {task}.py."
+        )
     given = {**(configs.read(file) if file else {}), **given}
     given.pop("preset", None)  # its settings are in config.json
     changed = {

@@ -10,6 +10,7 @@ import yaml
 
 import keras_duspar
 from keras_duspar import checks
+from keras_duspar.models import stack
 from training import quantization
 from training.errors import TrainingError
 
@@ -113,9 +114,20 @@ class Config:
         checks.choice("model", self.model, keras_duspar.layers.names())
         if not isinstance(self.options, dict):
             raise checks.bad_value("options", "a dictionary", self.options)
+        self._check_options()
         if self.gate_biases is not None:
             self._check_gate_biases()
         quantization.check(self)
+
+    def _check_options(self):
+        # Now rather than after the data is made.
+        try:
+            stack.recurrent_layer(self.model, self.units, self.options, "layer")
+        except (TypeError, ValueError) as error:
+            raise TrainingError(
+                f"`--options` must be arguments of the layer {self.model!r}. "
+                f"Received: {json.dumps(self.options)}. {error}"
+            ) from error
 
     def _check_gate_biases(self):
         expected = "two numbers, the least and the largest"

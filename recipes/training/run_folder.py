@@ -39,15 +39,6 @@ class RunFolder:
     def __truediv__(self, name):
         return self.path / name
 
-    @staticmethod
-    def find_model(path):
-        """The `.keras` file of a run, or the file that was named itself."""
-        path = pathlib.Path(path).expanduser()
-        file = path / "model.keras" if path.is_dir() else path
-        if not file.is_file():
-            raise TrainingError(f"There is no model in {path}.")
-        return file
-
     @contextlib.contextmanager
     def writing(self, path):
         """Turns errors of the system into a message about the run."""

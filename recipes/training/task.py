@@ -8,6 +8,7 @@ import numpy as np
 import keras_duspar
 from datasets import pipeline
 from datasets import sources
+from datasets.base import DataError
 
 
 class Task:
@@ -28,14 +29,19 @@ class Task:
     def __init__(self, config, progress=True):
         self.config = config
         self.progress = progress
-        self.data = sources.load(
-            config.task,
-            config.data,
-            config.sizes,
-            config.data_seed,
-            config.cache,
-            progress=progress,
-        )
+        try:
+            self.data = sources.load(
+                config.task,
+                config.data,
+                config.sizes,
+                config.data_seed,
+                config.cache,
+                progress=progress,
+            )
+        except DataError as error:
+            if config.data is None:
+                raise
+            raise DataError(f"`--data {config.data}`: {error}") from error
 
     # A recipe writes these.
 

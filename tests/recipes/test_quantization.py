@@ -124,18 +124,44 @@ def test_bad_settings(settings, message):
         kws.Config(**{**SETTINGS, **settings})
 
 
+def test_start(task, tmp_path):
+    from training import quantization
+
+    trained = task.build()
+    trained.name = "another_name"
+    trained.save(tmp_path / "model.keras")
+    model = task.build()
+    task.config.start = str(tmp_path)
+    try:
+        quantization.start(task, model)
+    finally:
+        task.config.start = None
+    for weight, other in zip(model.get_weights(), trained.get_weights()):
+        np.testing.assert_array_equal(weight, other)
+
+
 def test_bad_start(task, tmp_path):
     from training import quantization
     from training.errors import TrainingError
 
     model = task.build()
-    other = keras_duspar.models.keyword_spotter("duspar", 4)
-    other.save(tmp_path / "other.keras")
+    for name, other in {
+        "small": keras_duspar.models.keyword_spotter("duspar", 4),
+        "other": keras_duspar.models.keyword_spotter("spar", 8),
+        "task": keras_duspar.models.speech_enhancer("duspar", 8),
+    }.items():
+        other.save(tmp_path / f"{name}.keras")
+    whole = (tmp_path / "task.keras").read_bytes()
+    (tmp_path / "cut.keras").write_bytes(whole[:5000])
+    same = "must name a run of the same task and model.*"
     for start, message in (
-        (tmp_path, "no model in"),
-        (tmp_path / "other.keras", "of the same model"),
+        ("", "`--start` must name a run or .* there is no model"),
+        ("cut.keras", "`--start` must name a run or .* damaged or no model"),
+        ("small.keras", f"`--start` {same}DuSpaR and DuSpaR .* in place of"),
+        ("other.keras", f"`--start` {same}of SpaR .* in place of .* DuSpaR"),
+        ("task.keras", f"`--start` {same}a speech_enhancer .* in place of a"),
     ):
-        task.config.start = str(start)
+        task.config.start = str(tmp_path / start)
         try:
             with pytest.raises(TrainingError, match=message):
                 quantization.start(task, model)

@@ -139,6 +139,10 @@ class TestBadInput:
         assert "`learning_rate`" in error("--learning-rate", 0)
         message = error("--model", "grru")
         assert "`model`" in message and "duspar" in message
+        for options in ({"theta": 1}, {"name": "a"}, {"activation": "relo"}):
+            message = error("--options", json.dumps(options))
+            assert "`--options` must be arguments of the layer" in message
+            assert json.dumps(options) in message
 
     def test_missing_backend(self, error, monkeypatch):
         other = "jax" if keras.config.backend() == "torch" else "torch"
@@ -147,7 +151,9 @@ class TestBadInput:
         assert "`--backend`" in message and f"pip install {other}" in message
 
     def test_missing_data(self, error, tmp_path):
-        assert "does not exist" in error("--data", tmp_path / "nowhere")
+        message = error("--data", tmp_path / "nowhere")
+        assert f"`--data {tmp_path / 'nowhere'}`" in message
+        assert "does not exist" in message
 
     def test_resume_of_what_is_no_run(self, error, tmp_path):
         (tmp_path / "run").mkdir()
@@ -182,12 +188,18 @@ class TestBadInput:
     ):
         small = ["--sizes", 70, 35, 35, "--units", 4, "--batch-size", 35]
         for wrong in (
-            ["--options", '{"theta": 1}'],
             ["--start", tmp_path / "nowhere"],
             ["--batch-size", 71],
         ):
             error(*small, *wrong)
             assert not list((tmp_path / "run").iterdir())
+
+    def test_resume_of_another_task(self, error, tmp_path):
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "config.json").write_text('{"task": "se"}')
+        message = error("--resume")
+        assert "`--resume` must name a run of kws.py" in message
+        assert message.endswith("a run of se.py.\n")
 
     def test_config_file(self, error, tmp_path):
         file = tmp_path / "config.yaml"
