@@ -65,20 +65,32 @@ def table(results):
     groups = {}
     for result in results:
         key = tuple(result[k] for k in ("model", "units", "data", "epochs"))
-        groups.setdefault(key, []).append(result)
-    rows = [("layer", "units", "parameters", "runs", *columns)]
+        groups.setdefault((*key, scheme(result)), []).append(result)
+    # A column of its own only where there is something to tell.
+    quantized = any(map(scheme, results))
+    first = ["layer", "units", *["quantised"] * quantized]
+    rows = [(*first, "parameters", "runs", *columns)]
     rows.append(("---",) * len(rows[0]))
     if results[0]["task"] == "se":
         noisy = [
             _text(results[:1], (*path[:-1], "noisy"), scale, digits)
             for path, scale, digits in COLUMNS["se"].values()
         ]
-        rows.append(("noisy input", *["-"] * 3, *noisy, *["-"] * 2))
-    for (model, units, *_), group in groups.items():
+        empty = ["-"] * (len(first) + 1)
+        rows.append(("noisy input", *empty, *noisy, *["-"] * 2))
+    for (model, units, *_, kind), group in groups.items():
+        first = [model, str(units), *[kind or "-"] * quantized]
+        first += [f"{group[0]['parameters']:,}", str(len(group))]
         figures = [_text(group, *column) for column in columns.values()]
-        parameters = f"{group[0]['parameters']:,}"
-        rows.append((model, str(units), parameters, str(len(group)), *figures))
+        rows.append((*first, *figures))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+def scheme(result):
+    """The scheme that a run was quantised by, or `None`."""
+    # The last row is that of the model which was trained by it.
+    rows = result.get("quantization")
+    return rows[-1]["name"].partition(",")[0] if rows else None
 
 
 def _text(results, path, scale, digits):

@@ -39,6 +39,23 @@ def test_means_and_deviations_over_seeds():
     assert lines[3].startswith("| gru | 96 | 103,715 | 1 | 80.00 | 100.0 |")
 
 
+def test_quantised_runs_have_rows_of_their_own():
+    import compare
+
+    rounded = [{"name": "float32"}, {"name": "int8, trained"}]
+    lines = compare.table(
+        [
+            result(),
+            result(test={"accuracy": 0.7}, quantization=rounded),
+            result(seed=1, test={"accuracy": 0.7}, quantization=rounded),
+        ]
+    ).splitlines()
+    assert lines[0].startswith("| layer | units | quantised | parameters |")
+    assert lines[2].startswith("| duspar | 128 | - | 103,715 | 1 | 80.00 |")
+    assert lines[3].startswith("| duspar | 128 | int8 | 103,715 | 2 | 70.00 ±")
+    assert len({line.count("|") for line in lines}) == 1
+
+
 def test_enhancement_shows_the_noisy_input():
     import compare
 
@@ -49,6 +66,7 @@ def test_enhancement_shows_the_noisy_input():
         "| noisy input | - | - | - | 1.500 | 150.00 | 1.50 |"
     )
     assert " 2.500 | 250.00 | 2.50 |" in lines[3]
+    assert len({line.count("|") for line in lines}) == 1
 
 
 def test_command_line(tmp_path, capsys):

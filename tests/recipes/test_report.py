@@ -207,7 +207,9 @@ def test_compare(tmp_path, kws, se):
     assert widths[:2] == ["width:92.53%", "width:50.00%"]
     assert "different data" not in page.text
     change_json(gru / "result.json", data="../words")
+    change_json(gru / "config.json", quantize="int8")
     page = checked(report.compare([kws, gru], tmp_path / "compare.html"))
+    assert "GRU 12 int8 ../words" in page.text
     assert "different data" in page.text
 
 

@@ -45,10 +45,11 @@ class Run:
 
     @property
     def model(self):
-        """The layer and its width, such as `"DuSpaR 128"`."""
+        """The layer, its width and scheme, such as `"DuSpaR 128 int8"`."""
         known = {**self.result, **self.config}
         name = figures.layer(known.get("model") or "unknown model")
-        return f"{name} {known.get('units') or ''}".rstrip()
+        parts = (name, known.get("units"), known.get("quantize"))
+        return " ".join(str(part) for part in parts if part)
 
     @property
     def data(self):
