@@ -66,6 +66,24 @@ def float_dtype(name, dtype):
         )
 
 
+def samples(name, array):
+    """Raises if a NumPy array holds integers, NaN or infinity."""
+    if array.dtype.kind in "iu":
+        raise bad_value(
+            name,
+            "floats in [-1, 1]",
+            array,
+            "Divide 16-bit samples by 32768.",
+        )
+    # The sum alone is the faster question, and nearly always enough.
+    if (
+        array.dtype.kind == "f"
+        and not np.isfinite(array.sum())
+        and not np.isfinite(array).all()
+    ):
+        raise bad_value(name, "finite", array, "It has NaN or infinity.")
+
+
 def finite_array(name, value):
     """Raises if a concrete `value` holds NaN or infinity.
 

@@ -192,15 +192,11 @@ class LogMel(keras.layers.Layer):
         """
         count, total, squares = 0, 0.0, 0.0
         for audio in [data] if hasattr(data, "shape") else data:
-            audio = np.asarray(ops.convert_to_numpy(audio), "float32")
-            audio = np.atleast_2d(audio)
+            audio = np.atleast_2d(ops.convert_to_numpy(audio))
+            checks.samples("data", audio)
+            audio = audio.astype("float32")
             if not self.built:
                 self.build(audio.shape)
-            if not np.isfinite(audio).all():
-                raise ValueError(
-                    "`data` must hold finite samples. Received audio of shape "
-                    f"{audio.shape} with NaN or infinite samples."
-                )
             frames = self.frames.call(ops.convert_to_tensor(audio))
             features = ops.convert_to_numpy(self.log_power(frames))
             features = features.reshape(-1, self.bands).astype("float64")

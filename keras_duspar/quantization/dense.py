@@ -41,9 +41,13 @@ class QuantizedDense(keras.layers.Dense):
         """The weights that are rounded."""
         return [self.kernel]
 
+    def rounded_kernel(self, training=False):
+        """The kernel that inputs are multiplied with."""
+        with self.quantizer.prepared([], training):
+            return self.quantizer.rounded_kernel(self.kernel)
+
     def call(self, inputs, training=None):
-        with self.quantizer.prepared([], bool(training)):
-            kernel = self.quantizer.rounded_kernel(self.kernel)
+        kernel = self.rounded_kernel(bool(training))
         x = ops.matmul(inputs, ops.cast(kernel, inputs.dtype))
         if self.bias is not None:
             x = x + self.bias

@@ -176,23 +176,6 @@ class GatheredPooling(StreamRule):
         return averages, {"sum": total, "count": count % size}
 
 
-@register_stream(keras.layers.Dense)
-class FoldedDense(StreamRule):
-    """Folds time steps into the batch if their number is not known.
-
-    Keras would multiply with any number of axes, which makes ten operators in
-    a `.tflite` file.
-    """
-
-    def step(self, states, inputs):
-        if len(inputs.shape) != 3 or inputs.shape[1] is not None:
-            return self.layer(inputs), {}
-        batch, _, features = ops.shape(inputs)
-        outputs = self.layer(ops.reshape(inputs, (-1, features)))
-        shape = (batch, -1, outputs.shape[1])
-        return ops.reshape(outputs, shape), {}
-
-
 @register_stream(keras.layers.GlobalAveragePooling1D)
 class RunningMean(StreamRule):
     """The mean over everything up to now."""

@@ -262,6 +262,8 @@ class Stream:
             raise checks.bad_value(
                 "samples", f"numbers of shape `({expected})`", samples
             )
+        if samples.ndim == 2 or samples.dtype.kind == "f":
+            checks.samples("samples", samples)
         if self._state is not None and len(samples) != len(self._waiting):
             raise checks.bad_value(
                 "samples",

@@ -20,10 +20,9 @@ def check_array(name, value, shape, dtype):
     array = np.asarray(value)
     expected = ", ".join("any" if n == -1 else str(n) for n in shape)
     if array.dtype.kind != np.dtype(dtype).kind:
-        hint = ""
-        if array.dtype.kind in "iu" and dtype == "float32":
-            hint = "Samples are in [-1, 1]: divide 16-bit ones by 32768."
-        raise checks.bad_value(name, f"of dtype {dtype}", array, hint)
+        if dtype == "float32":
+            checks.samples(name, array)
+        raise checks.bad_value(name, f"of dtype {dtype}", array)
     single = array.ndim == len(shape) - 1
     if single:
         array = array[np.newaxis]
@@ -34,4 +33,6 @@ def check_array(name, value, shape, dtype):
         raise checks.bad_value(name, f"of shape ({expected})", value)
     if 0 in array.shape:
         raise checks.bad_value(name, "not empty", array)
+    if dtype == "float32":
+        checks.samples(name, array)
     return np.ascontiguousarray(array, dtype), single

@@ -25,14 +25,18 @@ class Counting:
         self._names = about.get("counters", [])
         self.output = OUTPUT if self._names else None
         self._totals = np.zeros(len(self._names), "int64")
+        self._runs = 0
 
-    def add(self, counts):
-        """Adds the counts of one run."""
-        self._totals += counts
+    def add(self, batch_size, counts=None):
+        """Adds one run, and what the file itself has counted."""
+        self._runs += batch_size
+        if counts is not None:
+            self._totals += counts
 
     def reset(self):
         """Sets all counters to zero."""
         self._totals[:] = 0
+        self._runs = 0
         if self._handle is not None:
             native.reset(self._handle)
 
@@ -66,7 +70,7 @@ class Counting:
                 }
         return found
 
-    def profile(self, path):
+    def profile(self, path, steps_per_second=None):
         """As `Runner.profile()`."""
         layers = self._about.get("layers", [])
         if not layers:
@@ -75,19 +79,25 @@ class Counting:
                 "no description of recurrent layers."
             )
         counted = self.counters()
+        first = next(layer for layer in layers if layer["recurrent"])
+        steps = counted.get(first["name"], {}).get("steps", 0)
+        usual = first["steps_per_second"]
+        rate = usual if steps_per_second is None else steps_per_second
         profiles = []
         for layer in layers:
             counts = counted.get(layer["name"], {})
+            share = layer["steps_per_second"] / usual
+            if layer.get("runs") is not None and steps:
+                share = layer["runs"] * self._runs / steps
             nonzeros = {}
             for o in layer["operands"]:
                 nonzeros[o["name"]] = float(o["size"])
                 if o["sparse"]:
                     _check_counted(path, layer["name"], o["name"], counts)
                     nonzeros[o["name"]] = counts[o["name"]] / counts["steps"]
-            profiles.append(description.layer_profile(layer, nonzeros))
-        first = next(layer for layer in profiles if layer.recurrent)
-        steps = counted.get(first.name, {}).get("steps", 0)
-        return Profile(profiles, first.steps_per_second, steps)
+            found = description.layer_profile(layer, rate * share, nonzeros)
+            profiles.append(found)
+        return Profile(profiles, rate, steps)
 
 
 def _check_counted(path, layer, operand, counts):

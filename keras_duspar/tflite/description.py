@@ -14,11 +14,13 @@ NAME = "keras_duspar"
 FORMAT = 1
 
 
-def describe_layer(layer):
+def describe_layer(layer, runs=None):
     """A `LayerProfile` as plain values.
 
     Args:
         layer: The `LayerProfile`, of which the counts are left out.
+        runs: Integer, how often the layer runs for an input of any length, or
+            `None` if that depends on the length.
     """
     return {
         "name": layer.name,
@@ -26,6 +28,7 @@ def describe_layer(layer):
         "params": layer.params,
         "recurrent": layer.recurrent,
         "steps_per_second": layer.steps_per_second,
+        "runs": runs,
         "operands": [
             {"name": o.name, "size": o.size, "fan": o.fan, "sparse": o.sparse}
             for o in layer.cost.operands
@@ -44,11 +47,12 @@ def layer_cost(described):
     )
 
 
-def layer_profile(described, nonzeros):
+def layer_profile(described, rate, nonzeros):
     """The `LayerProfile` of a described layer.
 
     Args:
         described: Dictionary made by `describe_layer()`.
+        rate: Float, how often the layer runs in a second.
         nonzeros: Dictionary of operand name to the mean number of its
             entries that are not zero.
     """
@@ -61,7 +65,7 @@ def layer_profile(described, nonzeros):
         described["name"],
         described["kind"],
         described["params"],
-        described["steps_per_second"],
+        rate,
         cost,
         nonzeros,
         over_time,

@@ -347,10 +347,25 @@ def _layers(model):
     """What the layers cost, for the runner's profile."""
     if not recurrent_layers(model):
         return []
-    seconds = _rates(model)["sample_rate"] or 64
+    length = _rates(model)["sample_rate"] or 64
+    profile, longer = (
+        dense_profile(model, _shapes(model, n)) for n in (length, 2 * length)
+    )
+    described = []
+    for layer, other in zip(profile.layers, longer.layers):
+        runs, more = (
+            figures.steps * found.steps_per_second / figures.steps_per_second
+            for figures, found in ((profile, layer), (longer, other))
+        )
+        fixed = round(runs) if round(runs) == round(more) else None
+        described.append(description.describe_layer(layer, fixed))
+    return described
+
+
+def _shapes(model, length):
+    """Shapes of one input, of a length where it is open."""
     shapes = [
-        (1, *((seconds if size is None else size) for size in x.shape[1:]))
+        (1, *(length if size is None else size for size in x.shape[1:]))
         for x in model.inputs
     ]
-    profile = dense_profile(model, _pack_inputs(model, shapes))
-    return [description.describe_layer(layer) for layer in profile.layers]
+    return _pack_inputs(model, shapes)

@@ -1,5 +1,6 @@
 """How fast `.tflite` files run."""
 
+import os
 import time
 from dataclasses import dataclass
 
@@ -84,7 +85,7 @@ def measure(paths, audio=None, seconds=5.0, num_threads=1):
     does slows down all of them alike.
 
     Args:
-        paths: List of paths of `.tflite` files.
+        paths: Path of a `.tflite` file, or a list of paths.
         audio: Array of samples to run on, repeated as needed, or `None` for
             noise. Occupancy, and with it the speed of sparse operators,
             depends on the input. Default: `None`.
@@ -96,6 +97,8 @@ def measure(paths, audio=None, seconds=5.0, num_threads=1):
         A list of `Measurement`, one for each path.
     """
     seconds = checks.number("seconds", seconds, "(0, inf)")
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
     lanes = [_Lane(Runner(p, num_threads=num_threads), audio) for p in paths]
     for lane in lanes:
         lane.run()  # memory is touched for the first time

@@ -185,16 +185,16 @@ class Runner:
             self._allocate(shapes)
         for name, x in inputs.items():
             self._interpreter.set_tensor(self.signature.inputs[name], x)
-        self._invoke()
+        self._invoke(batch_size=len(x))
         return {name: self._get(name) for name in self.outputs}
 
-    def _invoke(self):
+    def _invoke(self, batch_size=1):
         try:
             self._interpreter.invoke()
         except RuntimeError as e:
             raise RuntimeError(f"{self.path!r} failed to run: {e}") from e
-        if self._counting.output is not None:
-            self._counting.add(self._get(self._counting.output))
+        counts = self._counting.output and self._get(self._counting.output)
+        self._counting.add(batch_size, counts)
 
     def _get(self, name):
         return self._interpreter.get_tensor(self.signature.outputs[name])
@@ -364,15 +364,24 @@ class Runner:
         """
         return self._counting.occupancy()
 
-    def profile(self):
+    def profile(self, steps_per_second=None):
         """What was multiplied since the counters were last reset.
+
+        Args:
+            steps_per_second: Float, how often the first recurrent layer runs
+                in a second. Default: as often as the front end makes frames,
+                or once.
 
         Returns:
             A `keras_duspar.profiling.Profile`, as `keras_duspar.profile()`
             makes it of the Keras model. Its curves over time are one point,
             the mean.
         """
-        return self._counting.profile(self.path)
+        if steps_per_second is not None:
+            steps_per_second = checks.number(
+                "steps_per_second", steps_per_second, "(0, inf)"
+            )
+        return self._counting.profile(self.path, steps_per_second)
 
     def reset_counters(self):
         """Sets all counters to zero."""

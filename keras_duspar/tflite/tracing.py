@@ -1,8 +1,10 @@
-"""Recurrent layers as TFLite can hold them, while a model is traced.
+"""Layers as TFLite can hold them, while a model is traced.
 
 For the length of a trace, `inner_loop` of every recurrent layer is replaced:
 by one operator where the cell has one, else by a loop of built-in operators.
-Keras' own loop needs a fixed batch size in TFLite.
+Keras' own loop needs a fixed batch size in TFLite. The log-mel front end
+becomes an operator, and so does a dense layer over time, of which Keras makes
+ten.
 """
 
 import contextlib
@@ -14,6 +16,7 @@ from tensorflow.compiler.tf2xla.python import xla
 from keras_duspar.layers import loop
 from keras_duspar.nesting import all_layers
 from keras_duspar.profiling import probe
+from keras_duspar.quantization import QuantizedDense
 from keras_duspar.quantization import running
 from keras_duspar.tflite import front_end
 from keras_duspar.tflite import sparse_ops
@@ -47,6 +50,11 @@ class Tracer:
             if op is not None and ops == "sparse":
                 constants = sparse_ops.constants(op, tap.layer.cell)
                 self._constants[tap.name] = op, *constants
+        self._dense = {
+            layer
+            for layer in all_layers(model)
+            if type(layer) in (keras.layers.Dense, QuantizedDense)
+        }
         self._front_ends = {}
         if self._constants:  # else any runtime runs the file
             self._front_ends = {
@@ -64,6 +72,8 @@ class Tracer:
                 stack.enter_context(self._replaced_loop(tap))
             for layer in self._front_ends:
                 stack.enter_context(self._replaced_features(layer))
+            for layer in self._dense:
+                stack.enter_context(_replaced_product(layer))
             yield self
 
     @contextlib.contextmanager
@@ -194,6 +204,26 @@ def _replaced(layer, method):
         yield
     finally:
         del vars(layer)[method.__name__]
+
+
+def _replaced_product(layer):
+    """A context in which a dense layer makes one operator of any shape."""
+    original = layer.call
+
+    def call(inputs, *args, **kwargs):
+        if len(inputs.shape) != 3 or None not in inputs.shape:
+            return original(inputs, *args, **kwargs)
+        kernel = layer.kernel
+        if isinstance(layer, QuantizedDense):
+            kernel = layer.rounded_kernel()
+        outputs = tf.matmul(inputs, tf.cast(kernel, inputs.dtype))
+        if layer.bias is not None:
+            outputs = outputs + tf.cast(layer.bias, outputs.dtype)
+        return (
+            outputs if layer.activation is None else layer.activation(outputs)
+        )
+
+    return _replaced(layer, call)
 
 
 def _attributes(name, layer, **values):

@@ -243,7 +243,9 @@ def test_bad_audio():
 
 
 def test_bad_adapt_data():
-    with pytest.raises(ValueError, match="`data` must hold finite samples"):
+    with pytest.raises(ValueError, match="`data` must be finite"):
         LogMel().adapt(np.full((1, 1000), np.nan, "float32"))
+    with pytest.raises(ValueError, match="Divide 16-bit samples by 32768"):
+        LogMel().adapt(np.ones((1, 1000), "int16"))
     with pytest.raises(ValueError, match="`data` must be at least one"):
         LogMel().adapt([])

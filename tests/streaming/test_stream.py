@@ -239,3 +239,11 @@ def test_traced_pooling_has_states_of_static_shape(rng):
     assert outputs.shape.as_list()[::2] == [1, 5]
     for name, value in new.items():
         assert value.shape == state[name].shape, name
+
+
+def test_bad_samples():
+    stream = Stream(BUILDERS["kws"]("duspar", 2))
+    with pytest.raises(ValueError, match="`samples` must be floats.*32768"):
+        stream.push(np.ones((1, 256), "int16"))
+    with pytest.raises(ValueError, match="`samples` must be finite"):
+        stream.push(np.full((1, 256), np.nan))

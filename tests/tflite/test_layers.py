@@ -67,6 +67,27 @@ def test_sparse_layers(stack, rng):
     assert found.occupancy == pytest.approx(expected.occupancy, rel=1e-3)
 
 
+@pytest.mark.parametrize("streaming", [False, True])
+def test_rates(tmp_path, x, streaming):
+    """A layer behind the last step runs once an input, or once a call."""
+    model = sequential(keras_duspar.DuSpaR(4), keras.layers.Dense(3))
+    path = tflite.convert(model, tmp_path / "m.tflite", streaming=streaming)
+    runner = tflite.load(path)
+    runner(x)
+    runner(x)
+    found = runner.profile(steps_per_second=50)
+    expected = keras_duspar.profile(model, x, steps_per_second=50)
+    rates = [layer.steps_per_second for layer in found.layers]
+    if streaming:
+        assert rates == [50, 50]
+    else:
+        assert rates == [layer.steps_per_second for layer in expected.layers]
+        assert found.dense_macs == pytest.approx(expected.dense_macs)
+        assert found.occupancy == pytest.approx(expected.occupancy, rel=1e-3)
+    with pytest.raises(ValueError, match="`steps_per_second`.*Received.*-1"):
+        runner.profile(steps_per_second=-1)
+
+
 def test_sparse_operators(stack):
     found = tflite.inspect(stack[1])
     names = {op["options"]["layer"]: op["name"] for op in found.sparse}

@@ -79,7 +79,8 @@ def test_a_file_of_another_origin(tmp_path):
     ("value", "message"),
     [
         (np.zeros((1, 2, 512), "float32"), "`audio` must be of shape"),
-        (np.zeros(512, "int16"), "divide 16-bit ones by 32768"),
+        (np.zeros(512, "int16"), "Divide 16-bit samples by 32768"),
+        (np.full(512, np.nan, "float32"), "`audio` must be finite"),
         (np.zeros(100, "float32"), "at least one frame of 256"),
         (np.zeros((0, 512), "float32"), "must be not empty"),
         (np.zeros(512, "complex64"), "of dtype float32"),
@@ -98,6 +99,8 @@ def test_bad_chunks(whole, stream):
         whole.step(np.zeros(256, "float32"))
     with pytest.raises(ValueError, match="`reset.*needs a streaming file"):
         whole.reset()
+    with pytest.raises(ValueError, match="must be finite.*It has NaN"):
+        stream.step(np.full(256, np.inf, "float32"))
     for shape in ((255,), (2, 256), (1, 1, 256), ()):
         with pytest.raises(ValueError, match=r"of shape \(1, 256\)"):
             stream.step(np.zeros(shape, "float32"))
@@ -195,7 +198,7 @@ def test_measurement(convert):
         json.dumps(m.to_dict())
     assert len(measuring.measurement_table(found).splitlines()) == 5
     with pytest.raises(ValueError, match="`audio` must be at least 256"):
-        tflite.measure(paths[:1], np.zeros(100))
+        tflite.measure(paths[0], np.zeros(100))
     with pytest.raises(ValueError, match="`seconds` must be a number"):
         tflite.measure(paths[:1], seconds=0)
 
