@@ -225,6 +225,17 @@ def test_backend_that_is_not_installed(monkeypatch):
     )
 
 
+@pytest.mark.parametrize("program", ["keras-duspar", "train.py"])
+def test_only_the_command_changes_what_tensorflow_logs(program, monkeypatch):
+    from keras_duspar import startup
+
+    monkeypatch.setattr(sys, "argv", [f"bin/{program}", "--help"])
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+    startup._import_keras()
+    level = os.environ.get("TF_CPP_MIN_LOG_LEVEL")
+    assert level == ("2" if program == "keras-duspar" else None)
+
+
 MEMORY = """
 import resource
 import sys
