@@ -113,6 +113,7 @@ bench: setup
 	    --rounds 7 | tee -a build/bench/training.txt; \
 	done; done
 	KERAS_BACKEND=jax $(PIN) $(PY) benchmarks/streaming.py
+	$(PY) benchmarks/threads.py
 
 # Experiments behind choices that were made. Set DATA to a folder with the
 # subfolders kws and se.

@@ -131,8 +131,8 @@ class Frames(keras.layers.Layer):
         if isinstance(count, int) and count < 1:
             before = 0 if self.padding == "valid" else self.overlap
             raise ValueError(
-                f"`audio` of {type(self).__name__} must be at least one frame "
-                f"of {self.frame_length} samples long, with padding "
+                f"`audio` of {type(self).__name__} must have samples for at "
+                f"least one frame, {self.frame_length - before} with padding "
                 f"{self.padding!r}. Received {samples - before} samples."
             )
         chunks = ops.reshape(

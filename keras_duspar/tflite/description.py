@@ -74,7 +74,8 @@ def layer_profile(described, rate, nonzeros):
 
 def encode(description):
     """The bytes of a description."""
-    return json.dumps({"format": FORMAT, **description}).encode()
+    content = {"format": FORMAT, **description}
+    return json.dumps(content, separators=(",", ":")).encode()
 
 
 def decode(file):

@@ -232,7 +232,7 @@ def test_bad_arguments(make, message):
 def test_bad_audio():
     with pytest.raises(ValueError, match="must be of shape `.batch, samples"):
         LogMel()(np.zeros((1, 1000, 1), "float32"))
-    with pytest.raises(ValueError, match="at least one frame of 512 samples"):
+    with pytest.raises(ValueError, match="at least one frame, 512 with"):
         LogMel()(np.zeros((1, 511), "float32"))
     with pytest.raises(ValueError, match="at least one frame"):
         Frames(32, 16, "causal")(np.zeros((1, 15), "float32"))
