@@ -167,7 +167,9 @@ class GatheredPooling(StreamRule):
     def _add_one(self, states, inputs):
         size = self.layer.pool_size
         inputs = ops.cast(inputs, states["sum"].dtype)
-        total = states["sum"] + ops.sum(inputs, axis=1)
+        # Joined first: LiteRT 1.1 does not take the sum of no steps for zero.
+        steps = [ops.expand_dims(states["sum"], 1), inputs]
+        total = ops.sum(ops.concatenate(steps, axis=1), axis=1)
         count = states["count"] + ops.shape(inputs)[1]
         complete = count // size  # 0 or 1
         averages = ops.expand_dims(total / size, 1)[:, :complete]
