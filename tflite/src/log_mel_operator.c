@@ -158,19 +158,4 @@ static duspar_status run(duspar_node* base, tfl_context* context) {
   return DUSPAR_OK;
 }
 
-static const duspar_node_functions functions = {
-    .bytes = sizeof(operator_data),
-    .read = read_node,
-    .prepare = prepare,
-    .run = run,
-    .release = release,
-};
-
-static void* init(tfl_context* context, const char* buffer, size_t length) {
-  (void)length;
-  return duspar_node_init(&functions, context, buffer);
-}
-
-tfl_registration duspar_log_mel_registration(void) {
-  return duspar_node_registration(init);
-}
+DUSPAR_NODE_REGISTRATION(duspar_log_mel_registration, operator_data)

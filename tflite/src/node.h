@@ -40,4 +40,21 @@ void* duspar_node_init(const duspar_node_functions* functions,
 tfl_registration duspar_node_registration(void* (*init)(tfl_context*,
                                                         const char*, size_t));
 
+/* Defines `name()`, the registration of an operator whose struct is `type`,
+ * with the functions `read_node`, `prepare`, `run` and `release` of its file. A
+ * macro, as TFLite tells `init` nothing of the registration that it is in. */
+#define DUSPAR_NODE_REGISTRATION(name, type)                              \
+  static const duspar_node_functions node_functions = {                   \
+      .bytes = sizeof(type),                                              \
+      .read = read_node,                                                  \
+      .prepare = prepare,                                                 \
+      .run = run,                                                         \
+      .release = release,                                                 \
+  };                                                                      \
+  static void* init(tfl_context* context, const char* buffer, size_t n) { \
+    (void)n;                                                              \
+    return duspar_node_init(&node_functions, context, buffer);            \
+  }                                                                       \
+  tfl_registration name(void) { return duspar_node_registration(init); }
+
 #endif /* DUSPAR_NODE_H_ */
