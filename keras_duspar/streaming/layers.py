@@ -129,11 +129,12 @@ class GatheredPooling(StreamRule):
     def __init__(self, layer, signals):
         super().__init__(layer, signals)
         size, steps = layer.pool_size, self.signal.steps
+        most = self.signal.most if steps is None else steps
         whole = size == 1 or (steps is not None and steps % size == 0)
         features = self.signal.features
         self.states = {}
         if not whole:
-            if self.signal.most == 1:
+            if most == 1:
                 dtype = keras.backend.result_type(
                     layer.compute_dtype, "float32"
                 )
@@ -145,7 +146,7 @@ class GatheredPooling(StreamRule):
         self.signal = dataclasses.replace(
             self.signal,
             steps=steps and steps // size if whole else None,
-            most=(size - 1 + self.signal.most) // size,
+            most=(size - 1 + most) // size,
         )
 
     def step(self, states, inputs):
