@@ -88,6 +88,19 @@ def test_rates(tmp_path, x, streaming):
         runner.profile(steps_per_second=-1)
 
 
+def test_dense_over_time_is_one_operator(tmp_path, x):
+    model = sequential(
+        keras_duspar.DuSpaR(4, return_sequences=True),
+        keras.layers.Dense(3, activation="relu"),
+    )
+    randomize(model, 0.5)
+    path = tflite.convert(model, tmp_path / "m.tflite")
+    operators = tflite.inspect(path).operators
+    assert operators["FULLY_CONNECTED"] == 1
+    assert not {"RESHAPE", "GATHER", "BATCH_MATMUL"} & set(operators)
+    assert_close(tflite.load(path)(x), model(x), atol=1e-5)
+
+
 def test_sparse_operators(stack):
     found = tflite.inspect(stack[1])
     names = {op["options"]["layer"]: op["name"] for op in found.sparse}
