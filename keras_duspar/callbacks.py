@@ -4,11 +4,11 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar import pruning
 from keras_duspar import quantization
-from keras_duspar.profiling.batches import list_batches
 from keras_duspar.profiling.profile import Profiler
+from keras_duspar.utils import checks
+from keras_duspar.utils.batches import list_batches
 
 
 class Occupancy(keras.callbacks.Callback):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
+from keras_duspar.utils import checks
 
 
 class Ramp:

@@ -22,10 +22,10 @@ import soundfile
 
 import training
 from datasets.batches import EnhancementBatches
-from keras_duspar import checks
 from keras_duspar import losses
 from keras_duspar import metrics
 from keras_duspar import models
+from keras_duspar.utils import checks
 from training.config import setting
 
 SAMPLE_RATE = 16000

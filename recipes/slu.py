@@ -22,9 +22,9 @@ from keras import ops
 
 import training
 from datasets.batches import IntentBatches
-from keras_duspar import checks
 from keras_duspar import losses
 from keras_duspar import models
+from keras_duspar.utils import checks
 from training.config import setting
 from training.task import confusion_rows
 

@@ -6,7 +6,7 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 try:
-    from keras_duspar.optional import optional_package
+    from keras_duspar.utils.optional import optional_package
 
     # Every recipe needs these, whatever the backend.
     for name in ("rich", "yaml", "tensorflow"):

@@ -25,7 +25,7 @@ import rich.console
 
 from datasets import base
 from datasets.base import DataError
-from keras_duspar import checks
+from keras_duspar.utils import checks
 from sweeping import cluster
 from sweeping import grid as grids
 from sweeping.driver import Sweep

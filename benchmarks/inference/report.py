@@ -5,7 +5,7 @@ import importlib.metadata
 import platform
 
 from inference.timing import ratio
-from keras_duspar.profiling.tables import percent
+from keras_duspar.utils.tables import percent
 
 PACKAGES = (
     "keras-duspar",

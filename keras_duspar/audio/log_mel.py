@@ -4,11 +4,11 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar.audio.framing import Frames
 from keras_duspar.audio.framing import hann
-from keras_duspar.quantization import scheme
-from keras_duspar.quantization.rounding import round_constant
+from keras_duspar.rounding import scheme
+from keras_duspar.rounding.numbers import round_constant
+from keras_duspar.utils import checks
 
 
 def mel_filters(sample_rate, fft_length, bands, low_hz, high_hz):

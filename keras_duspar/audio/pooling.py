@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_duspar import checks
+from keras_duspar.utils import checks
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")

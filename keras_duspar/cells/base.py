@@ -5,11 +5,11 @@ import inspect
 import keras
 from keras import ops
 
-from keras_duspar import checks
-from keras_duspar import docstrings
 from keras_duspar.cells.numerics import matmul
-from keras_duspar.quantization import scheme
-from keras_duspar.quantization.quantizer import Quantizer
+from keras_duspar.rounding import scheme
+from keras_duspar.rounding.quantizer import Quantizer
+from keras_duspar.utils import checks
+from keras_duspar.utils import docstrings
 
 
 class RecurrentCell(keras.layers.SimpleRNNCell):

@@ -3,11 +3,11 @@
 import keras
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
 from keras_duspar.cells.numerics import tanh
+from keras_duspar.utils import checks
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")

@@ -3,8 +3,8 @@
 import contextlib
 import sys
 
-from keras_duspar.audio_files import AudioFile
 from keras_duspar.cli.main import CommandError
+from keras_duspar.utils.audio_files import AudioFile
 
 # Shorter files are over before a bar would be of use.
 LONG_SECONDS = 30

@@ -7,8 +7,8 @@ import pkgutil
 import sys
 
 import keras_duspar
-from keras_duspar.audio_files import AudioFileError
 from keras_duspar.cli import commands
+from keras_duspar.utils.audio_files import AudioFileError
 
 
 class CommandError(Exception):

@@ -5,12 +5,12 @@ import inspect
 import keras
 from keras import ops
 
-from keras_duspar import checks
-from keras_duspar import docstrings
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.layers import loop
 from keras_duspar.layers import native_loop
-from keras_duspar.quantization import running
+from keras_duspar.layers import quantized_loop
+from keras_duspar.utils import checks
+from keras_duspar.utils import docstrings
 
 
 class RecurrentLayer(keras.layers.RNN):
@@ -189,7 +189,7 @@ class RecurrentLayer(keras.layers.RNN):
     def inner_loop(self, sequences, initial_state, mask, training=False):
         if training and native_loop.is_used(self, sequences, mask):
             return native_loop.run(self, sequences, initial_state)
-        return running.run(
+        return quantized_loop.run(
             self, self._run_loop, sequences, initial_state, mask, training
         )
 

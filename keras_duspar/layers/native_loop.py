@@ -7,10 +7,10 @@ import os
 import keras
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar.native import library
 from keras_duspar.native import sparse_ops
 from keras_duspar.native import training as passes
+from keras_duspar.utils import checks
 
 IMPLEMENTATIONS = ("auto", "keras", "native")
 VARIABLE = "KERAS_DUSPAR_IMPLEMENTATION"

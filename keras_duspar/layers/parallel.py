@@ -3,8 +3,8 @@
 from keras import ops
 
 from keras_duspar.layers import native_loop
+from keras_duspar.layers import quantized_loop
 from keras_duspar.layers.base import RecurrentLayer
-from keras_duspar.quantization import running
 
 
 class ParallelLayer(RecurrentLayer):
@@ -34,10 +34,10 @@ class ParallelLayer(RecurrentLayer):
         if self.go_backwards:
             sequences = ops.flip(sequences, axis=1)
             mask = None if mask is None else ops.flip(mask, axis=1)
-        with running.prepared(self.cell, training) as observed:
+        with quantized_loop.prepared(self.cell, training) as observed:
             operand = self.cell.operand(sequences, training)
             decay, drive = self.cell.coefficients(operand)
-            running.update(observed)
+            quantized_loop.update(observed)
         if mask is not None:
             valid = ops.expand_dims(ops.cast(mask, "bool"), -1)
             decay = ops.where(valid, decay, ops.ones_like(decay))

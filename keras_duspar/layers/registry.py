@@ -2,9 +2,9 @@
 
 import keras
 
-from keras_duspar import checks
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.layers.base import RecurrentLayer
+from keras_duspar.utils import checks
 
 _LAYERS = {}
 

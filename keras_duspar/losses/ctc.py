@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
+from keras_duspar.utils import checks
 
 
 def ctc_loss(

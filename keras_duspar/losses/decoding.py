@@ -3,8 +3,8 @@
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar.losses.ctc import blank_index
+from keras_duspar.utils import checks
 
 
 def ctc_decode(logits, lengths=None, blank=-1, beam_width=None):

@@ -5,11 +5,11 @@ import functools
 import keras
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar.losses.pmsqe import PMSQE
 from keras_duspar.losses.si_snr import NegativeSISNR
 from keras_duspar.losses.stoi import STOI
 from keras_duspar.losses.waveforms import check_waveforms
+from keras_duspar.utils import checks
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")

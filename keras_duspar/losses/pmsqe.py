@@ -6,12 +6,12 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar.audio.framing import hann
 from keras_duspar.losses.waveforms import SAMPLE_RATE
 from keras_duspar.losses.waveforms import band_matrix
 from keras_duspar.losses.waveforms import check_waveforms
 from keras_duspar.losses.waveforms import power_spectra
+from keras_duspar.utils import checks
 
 FRAME_LENGTH = 512
 HOP_LENGTH = 256

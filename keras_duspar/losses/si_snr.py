@@ -4,8 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar.losses.waveforms import check_waveforms
+from keras_duspar.utils import checks
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")

@@ -8,11 +8,11 @@ import os
 import keras
 import numpy as np
 
-from keras_duspar import checks
 from keras_duspar.metrics.pesq import pesq_wb
 from keras_duspar.metrics.si_sdr import si_sdr
 from keras_duspar.metrics.stoi import stoi
-from keras_duspar.optional import optional_package
+from keras_duspar.utils import checks
+from keras_duspar.utils.optional import optional_package
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")
 

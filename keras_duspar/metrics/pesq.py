@@ -1,9 +1,9 @@
 """Perceptual evaluation of speech quality."""
 
-from keras_duspar import checks
 from keras_duspar.metrics.signals import check_not_silent
 from keras_duspar.metrics.signals import check_signals
-from keras_duspar.optional import optional_package
+from keras_duspar.utils import checks
+from keras_duspar.utils.optional import optional_package
 
 
 def pesq_wb(reference, estimate, sample_rate=16000):

@@ -4,7 +4,7 @@ import warnings
 
 from keras_duspar.metrics.signals import check_not_silent
 from keras_duspar.metrics.signals import check_signals
-from keras_duspar.optional import optional_package
+from keras_duspar.utils.optional import optional_package
 
 
 def stoi(reference, estimate, sample_rate=16000):

@@ -2,10 +2,10 @@
 
 import keras
 
-from keras_duspar import checks
 from keras_duspar.audio import LogMel
 from keras_duspar.models.stack import audio_input
 from keras_duspar.models.stack import recurrent_layer
+from keras_duspar.utils import checks
 
 
 def keyword_spotter(

@@ -3,13 +3,13 @@
 import keras
 import numpy as np
 
-from keras_duspar import checks
 from keras_duspar.audio import Frames
 from keras_duspar.audio import OverlapAdd
 from keras_duspar.audio.framing import hann
 from keras_duspar.models.stack import SAMPLE_RATE
 from keras_duspar.models.stack import audio_input
 from keras_duspar.models.stack import recurrent_layer
+from keras_duspar.utils import checks
 
 # Brings speech at 30 dB below full scale to one.
 GAIN = 32.0

@@ -2,8 +2,8 @@
 
 import keras
 
-from keras_duspar import checks
 from keras_duspar import layers
+from keras_duspar.utils import checks
 
 SAMPLE_RATE = 16000
 

@@ -4,9 +4,9 @@ import ctypes
 
 import numpy as np
 
-from keras_duspar import checks
 from keras_duspar.native import interface
 from keras_duspar.native.library import load
+from keras_duspar.utils import checks
 
 _DTYPES = {"float32": "float32", "bfloat16": "int16", "int8": "int8"}
 

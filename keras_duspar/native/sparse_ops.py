@@ -7,9 +7,9 @@ this registry and know no cell by name.
 
 from dataclasses import dataclass
 
-from keras_duspar import checks
 from keras_duspar.cells import DuSpaRCell
 from keras_duspar.cells import SpaRCell
+from keras_duspar.utils import checks
 
 _SPARSE_OPS = {}
 

@@ -9,9 +9,9 @@ import functools
 import os
 from typing import NamedTuple
 
-from keras_duspar import checks
 from keras_duspar.native import interface
 from keras_duspar.native.library import load
+from keras_duspar.utils import checks
 
 CHUNK = "KERAS_DUSPAR_TRAINING_CHUNK"
 MEMORY = "KERAS_DUSPAR_TRAINING_MEMORY"

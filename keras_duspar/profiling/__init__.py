@@ -5,4 +5,4 @@ from keras_duspar.profiling.profile import Profiler
 from keras_duspar.profiling.profile import profile
 from keras_duspar.profiling.report import LayerProfile
 from keras_duspar.profiling.report import Profile
-from keras_duspar.profiling.tables import text_table
+from keras_duspar.utils.tables import text_table

@@ -8,10 +8,10 @@ import math
 
 import keras
 
-from keras_duspar import checks
 from keras_duspar.cells import Cost
 from keras_duspar.cells import Operand
 from keras_duspar.cells import RecurrentCell
+from keras_duspar.utils import checks
 
 _COSTS = {}
 

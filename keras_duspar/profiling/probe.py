@@ -19,10 +19,10 @@ from keras_duspar.cells import Cost
 from keras_duspar.cells import Operand
 from keras_duspar.cells import RecurrentCell
 from keras_duspar.layers import loop
-from keras_duspar.nesting import child_layers
+from keras_duspar.layers import quantized_loop
 from keras_duspar.profiling.costs import cost_of
 from keras_duspar.profiling.costs import is_counted
-from keras_duspar.quantization import running
+from keras_duspar.utils.nesting import child_layers
 
 
 @dataclass
@@ -197,7 +197,7 @@ def _note_recurrent(
         ]
         return ops.stack(counts, axis=-1), keras.tree.flatten(states)
 
-    with running.prepared(cell):
+    with quantized_loop.prepared(cell):
         _, counts, _ = loop.run(
             step,
             sequences,

@@ -6,13 +6,13 @@ import itertools
 import keras
 import numpy as np
 
-from keras_duspar import checks
+from keras_duspar.layers.quantized_loop import find_quantized
 from keras_duspar.profiling import probe
-from keras_duspar.profiling.batches import list_batches
 from keras_duspar.profiling.report import LayerProfile
 from keras_duspar.profiling.report import Profile
 from keras_duspar.pruning import weight_density
-from keras_duspar.quantization.running import find_quantized
+from keras_duspar.utils import checks
+from keras_duspar.utils.batches import list_batches
 
 
 def profile(model, data, steps_per_second=None, batch_size=32, verbose=0):

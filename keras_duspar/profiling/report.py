@@ -5,7 +5,7 @@ from dataclasses import field
 
 from keras_duspar.cells import Cost
 from keras_duspar.profiling import plotting
-from keras_duspar.profiling import tables
+from keras_duspar.profiling.profile_table import profile_table
 
 
 @dataclass
@@ -190,7 +190,7 @@ class Profile:
         return self.effective_macs / self.dense_macs
 
     def __str__(self):
-        return tables.profile_table(self)
+        return profile_table(self)
 
     def table(self, print_fn=print):
         """Prints the figures of all layers, and their sums, as a table.

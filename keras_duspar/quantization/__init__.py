@@ -10,5 +10,5 @@ from keras_duspar.quantization.report import Summary
 from keras_duspar.quantization.report import TensorReport
 from keras_duspar.quantization.report import compare
 from keras_duspar.quantization.report import summary
-from keras_duspar.quantization.scheme import QuantScheme
 from keras_duspar.quantization.tfmot import load_tfmot
+from keras_duspar.rounding.scheme import QuantScheme

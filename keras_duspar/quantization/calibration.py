@@ -5,10 +5,10 @@ import contextlib
 import keras
 import numpy as np
 
-from keras_duspar import checks
-from keras_duspar.profiling.batches import list_batches
 from keras_duspar.quantization.model import check_model
 from keras_duspar.quantization.model import check_quantized
+from keras_duspar.utils import checks
+from keras_duspar.utils.batches import list_batches
 
 
 class Observer(keras.Model):

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from keras_duspar.quantization import scheme
-from keras_duspar.quantization.quantizer import Quantizer
+from keras_duspar.rounding import scheme
+from keras_duspar.rounding.quantizer import Quantizer
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")

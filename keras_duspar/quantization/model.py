@@ -7,11 +7,11 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
-from keras_duspar.nesting import child_layers
-from keras_duspar.quantization import scheme as schemes
+from keras_duspar.layers.quantized_loop import QuantizedRNN
 from keras_duspar.quantization.dense import QuantizedDense
-from keras_duspar.quantization.running import QuantizedRNN
+from keras_duspar.rounding import scheme as schemes
+from keras_duspar.utils import checks
+from keras_duspar.utils.nesting import child_layers
 
 # Keras' own layers, and what takes their place.
 _QUANTIZED = {

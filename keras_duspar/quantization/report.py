@@ -6,10 +6,10 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar.profiling.batches import list_batches
-from keras_duspar.profiling.tables import text_table
 from keras_duspar.quantization.model import check_model
 from keras_duspar.quantization.model import check_quantized
+from keras_duspar.utils.batches import list_batches
+from keras_duspar.utils.tables import text_table
 
 
 @dataclasses.dataclass(frozen=True)

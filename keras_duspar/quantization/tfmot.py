@@ -4,8 +4,8 @@ import os
 
 import keras
 
-from keras_duspar import checks
-from keras_duspar.optional import optional_package
+from keras_duspar.utils import checks
+from keras_duspar.utils.optional import optional_package
 
 PACKAGE = "tensorflow_model_optimization"
 _SWITCH = "TF_USE_LEGACY_KERAS"

@@ -6,10 +6,10 @@ import dataclasses
 import keras
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar.streaming.rules import StreamRule
 from keras_duspar.streaming.rules import find_rule
 from keras_duspar.streaming.rules import register_stream
+from keras_duspar.utils import checks
 
 
 @dataclasses.dataclass

@@ -6,7 +6,7 @@ from dataclasses import field
 import keras
 from keras import ops
 
-from keras_duspar import checks
+from keras_duspar.utils import checks
 
 _RULES = {}
 

@@ -4,11 +4,11 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar import checks
 from keras_duspar.streaming.graph import Graph
 from keras_duspar.streaming.layers import DelayedOverlapAdd
 from keras_duspar.streaming.layers import FrontEnd
 from keras_duspar.streaming.rules import Signal
+from keras_duspar.utils import checks
 
 
 class Stream:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_duspar import checks
+from keras_duspar.utils import checks
 
 
 def check_array(name, value, shape, dtype):

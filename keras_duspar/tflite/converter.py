@@ -5,10 +5,7 @@ import warnings
 
 import keras
 
-from keras_duspar import checks
-from keras_duspar.optional import optional_package
 from keras_duspar.profiling import probe
-from keras_duspar.profiling.batches import list_batches
 from keras_duspar.quantization import QuantScheme
 from keras_duspar.quantization import calibrate
 from keras_duspar.quantization import compare
@@ -17,6 +14,10 @@ from keras_duspar.quantization.model import check_model as check_built
 from keras_duspar.quantization.model import check_ranges
 from keras_duspar.quantization.model import quantized_layers
 from keras_duspar.tflite import sparse_ops
+from keras_duspar.utils import checks
+from keras_duspar.utils import files
+from keras_duspar.utils.batches import list_batches
+from keras_duspar.utils.optional import optional_package
 
 OPS = ("sparse", "builtin")
 
@@ -102,9 +103,7 @@ def convert(
         count=count,
     )
     optional_package("tensorflow", "tflite")
-    from keras_duspar.tflite import writing  # noqa: PLC0415
-
-    path = writing.check_writable(path)
+    path = files.check_writable(path)
     model = check_model(model)
     if weights != "float32" or isinstance(model, keras.Model):
         model = round_model(load_model(model), weights, representative, report)
@@ -119,7 +118,7 @@ def convert(
     model = load_model(model)
     if quantized_layers(model):
         check_ranges(model)
-    writing.write(path, export.export(model, **options))
+    files.write(path, export.export(model, **options))
     return path
 
 

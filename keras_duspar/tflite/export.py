@@ -9,8 +9,6 @@ import tensorflow as tf
 from flatbuffers import flexbuffers
 
 import keras_duspar
-from keras_duspar import checks
-from keras_duspar.nesting import all_layers
 from keras_duspar.profiling.profile import dense_profile
 from keras_duspar.quantization.model import quantized_layers
 from keras_duspar.streaming import Recurrent
@@ -22,6 +20,8 @@ from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite import writing
 from keras_duspar.tflite.converter import recurrent_layers
 from keras_duspar.tflite.tracing import Tracer
+from keras_duspar.utils import checks
+from keras_duspar.utils.nesting import all_layers
 
 
 def export(model, streaming, ops, frames, labels, task, **options):

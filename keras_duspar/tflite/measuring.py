@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_duspar import checks
-from keras_duspar.profiling.tables import percent
-from keras_duspar.profiling.tables import text_table
 from keras_duspar.tflite.runner import Runner
+from keras_duspar.utils import checks
+from keras_duspar.utils.tables import percent
+from keras_duspar.utils.tables import text_table
 
 WARM_UP = 0.1  # share of the runs that are not counted
 

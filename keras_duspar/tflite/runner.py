@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 
-from keras_duspar import checks
 from keras_duspar import native
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
@@ -13,6 +12,7 @@ from keras_duspar.tflite.arrays import check_array
 from keras_duspar.tflite.counting import Counting
 from keras_duspar.tflite.runtime import delegate_path
 from keras_duspar.tflite.runtime import find_runtime
+from keras_duspar.utils import checks
 
 
 def load(path, delegate=True, num_threads=1):

@@ -3,11 +3,11 @@
 import numpy as np
 from keras import ops
 
+from keras_duspar.layers import quantized_loop
 from keras_duspar.native.sparse_ops import SparseOp
 from keras_duspar.native.sparse_ops import register_sparse_op
 from keras_duspar.native.sparse_ops import sparse_op_of
-from keras_duspar.quantization import rounding
-from keras_duspar.quantization import running
+from keras_duspar.rounding import numbers as rounding
 
 __all__ = ["SparseOp", "decode", "encode", "register_sparse_op", "sparse_op_of"]
 
@@ -54,7 +54,7 @@ def constants(op, cell):
     """
     quantizers = {
         id(kernel): found.quantizer
-        for found in running.find_quantized(cell)
+        for found in quantized_loop.find_quantized(cell)
         for kernel in found.kernels
     }
     scheme = cell.quantization

@@ -14,13 +14,13 @@ import tensorflow as tf
 from tensorflow.compiler.tf2xla.python import xla
 
 from keras_duspar.layers import loop
-from keras_duspar.nesting import all_layers
+from keras_duspar.layers import quantized_loop
 from keras_duspar.profiling import probe
 from keras_duspar.quantization import QuantizedDense
-from keras_duspar.quantization import running
 from keras_duspar.tflite import front_end
 from keras_duspar.tflite import sparse_ops
 from keras_duspar.tflite.flatbuffer import FRONT_END
+from keras_duspar.utils.nesting import all_layers
 
 
 class Tracer:
@@ -179,7 +179,7 @@ class Tracer:
         return outputs, new
 
     def _run_loop(self, tap, sequences, states, mask):
-        with running.prepared(tap.layer.cell):
+        with quantized_loop.prepared(tap.layer.cell):
             outputs, states, counts = _loop(
                 tap.layer.cell,
                 sequences,

@@ -4,7 +4,7 @@ import contextlib
 import os
 import socket
 
-from keras_duspar.optional import optional_package
+from keras_duspar.utils.optional import optional_package
 from training.errors import TrainingError
 
 # A worker is replaced after so many trials: frameworks keep compiled code.

@@ -7,7 +7,7 @@ import pathlib
 import yaml
 
 import keras_duspar
-from keras_duspar import checks
+from keras_duspar.utils import checks
 from training import config as configs
 from training.errors import TrainingError
 

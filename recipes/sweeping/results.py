@@ -3,7 +3,7 @@
 import json
 
 from keras_duspar import tflite
-from keras_duspar.optional import optional_package
+from keras_duspar.utils.optional import optional_package
 from sweeping import trial as trials
 from training.run_folder import RunFolder
 

@@ -3,7 +3,7 @@
 import math
 import textwrap
 
-from keras_duspar.optional import optional_package
+from keras_duspar.utils.optional import optional_package
 from tradeoff.points import COSTS
 from training.report import figures
 

@@ -7,7 +7,7 @@ import math
 import pathlib
 import statistics
 
-from keras_duspar.optional import optional_package
+from keras_duspar.utils.optional import optional_package
 from training.errors import TrainingError
 from training.report import figures
 

@@ -9,8 +9,8 @@ import typing
 import yaml
 
 import keras_duspar
-from keras_duspar import checks
 from keras_duspar.models import stack
+from keras_duspar.utils import checks
 from training import quantization
 from training.errors import TrainingError
 

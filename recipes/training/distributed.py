@@ -18,7 +18,7 @@ import time
 import keras
 import numpy as np
 
-from keras_duspar.optional import optional_package
+from keras_duspar.utils.optional import optional_package
 from training.errors import TrainingError
 
 # Setting to the environment variables that it is taken from.

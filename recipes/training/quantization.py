@@ -10,7 +10,7 @@ import keras
 import keras_duspar
 from keras_duspar import quantization
 from keras_duspar import tflite
-from keras_duspar.quantization import scheme
+from keras_duspar.rounding import scheme
 from training import distributed
 from training.errors import TrainingError
 from training.run_folder import RunFolder

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keras_duspar import metrics
-from keras_duspar.optional import optional_package
+from keras_duspar.utils.optional import optional_package
 
 pytestmark = pytest.mark.any_backend
 

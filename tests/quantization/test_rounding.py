@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 import keras_duspar
-from keras_duspar.quantization import rounding
+from keras_duspar.rounding import numbers as rounding
 from tests.helpers import gradients
 
 

@@ -87,7 +87,7 @@ def test_bad_paths(tmp_path):
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    from keras_duspar.tflite import writing
+    from keras_duspar.utils import files
 
     path = tmp_path / "m.tflite"
     path.write_bytes(b"old")
@@ -98,9 +98,9 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", fail)
         with pytest.raises(OSError, match="disk full"):
-            writing.write(path, b"new")
+            files.write(path, b"new")
     assert path.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
-    writing.write(path, b"new")
+    files.write(path, b"new")
     assert path.read_bytes() == b"new"
     (tmp_path / "plain").touch()
     plain = (tmp_path / "plain").stat().st_mode

@@ -7,9 +7,9 @@ FILE` in the place of a file tells what is in it.
 
 import json
 
-from keras_duspar.audio_files import read_mono
 from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.main import CommandError
+from keras_duspar.utils.audio_files import read_mono
 
 
 def add_arguments(parser):

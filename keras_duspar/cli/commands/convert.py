@@ -15,10 +15,10 @@ import pathlib
 
 import numpy as np
 
-from keras_duspar.audio_files import read_mono
 from keras_duspar.cli import trained
 from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.main import CommandError
+from keras_duspar.utils.audio_files import read_mono
 
 OPTIONS = (
     "streaming",

@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 
-from keras_duspar.audio_files import Resampler
-from keras_duspar.audio_files import writing
 from keras_duspar.cli import trained
 from keras_duspar.cli.listening import listening
+from keras_duspar.utils.audio_files import Resampler
+from keras_duspar.utils.audio_files import writing
 
 
 def add_arguments(parser):

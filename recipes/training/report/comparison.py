@@ -4,7 +4,7 @@ import os
 import pathlib
 import urllib.parse
 
-from keras_duspar import checks
+from keras_duspar.utils import checks
 from training.report import charts
 from training.report import figures
 from training.report import page

@@ -7,7 +7,7 @@ import json
 import math
 import pathlib
 
-from keras_duspar import checks
+from keras_duspar.utils import checks
 from training.report import figures
 
 

@@ -5,7 +5,7 @@ import re
 
 import keras
 
-from keras_duspar import checks
+from keras_duspar.utils import checks
 
 FLOAT = "float32"
 OPERANDS = (FLOAT, "uint7", "uint8")

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from keras_duspar import checks
+from keras_duspar.utils import checks
 
 
 def list_batches(model, data, batch_size):

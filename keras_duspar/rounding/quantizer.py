@@ -5,7 +5,7 @@ import contextlib
 import keras
 from keras import ops
 
-from keras_duspar.quantization import rounding
+from keras_duspar.rounding import numbers as rounding
 
 # A range that has not been observed yet has a scale so small that rounding
 # is not felt.

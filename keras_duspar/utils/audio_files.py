@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from keras_duspar.optional import optional_package
+from keras_duspar.utils.optional import optional_package
 
 # Blocks are about a second long.
 BLOCK_SECONDS = 1.0

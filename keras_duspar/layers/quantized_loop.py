@@ -11,7 +11,7 @@ import keras
 from keras import ops
 
 from keras_duspar.layers import loop
-from keras_duspar.nesting import child_layers
+from keras_duspar.utils.nesting import child_layers
 
 
 def find_quantized(cell):

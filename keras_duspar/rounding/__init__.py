@@ -1,0 +1,1 @@
+"""Rounding of numbers: schemes and quantizers, without models."""

@@ -1,0 +1,1 @@
+"""What every room needs: checks, docstrings, tables, files. It imports none."""

@@ -1,0 +1,40 @@
+"""Tables as text, and the numbers in them."""
+
+import math
+
+
+def percent(fraction):
+    """A fraction in percent, or nothing if it is not a number."""
+    return "" if math.isnan(fraction) else f"{100 * fraction:.2f} %"
+
+
+def millions(number):
+    """A number in millions, to the thousand."""
+    return f"{number / 1e6:,.3f} M"
+
+
+def text_table(columns, rows, footer=None, left=()):
+    """Lines up rows of strings under their headings.
+
+    Args:
+        columns: Sequence of strings, the headings.
+        rows: List of sequences of strings.
+        footer: Optional sequence of strings, set apart below the rows.
+        left: Headings of the columns that are aligned to the left.
+
+    Returns:
+        The table as a string.
+    """
+    footer = [footer] if footer else []
+    widths = [max(map(len, c)) for c in zip(columns, *rows, *footer)]
+
+    def line(cells):
+        aligned = (
+            cell.ljust(width) if name in left else cell.rjust(width)
+            for cell, width, name in zip(cells, widths, columns)
+        )
+        return "  ".join(aligned).rstrip()
+
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    lines = [line(columns), rule, *map(line, rows)]
+    return "\n".join(lines + [text for f in footer for text in (rule, line(f))])
