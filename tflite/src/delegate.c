@@ -7,21 +7,12 @@
 #include "error.h"
 #include "kernels.h"
 #include "log_mel_operator.h"
+#include "operators.h"
 #include "sparse_operator.h"
 
 /* All delegates that are not destroyed, so that handles are found. */
 static duspar_lock living_lock = ATOMIC_FLAG_INIT;
 static duspar_delegate* living;
-
-bool duspar_kind_named(const char* name, duspar_kind* kind) {
-  if (name == NULL) return false;
-  if (strcmp(name, "DuSpaR") == 0) {
-    *kind = DUSPAR_KIND_DUSPAR;
-    return true;
-  }
-  *kind = DUSPAR_KIND_SPAR;
-  return strcmp(name, "SpaR") == 0;
-}
 
 void duspar_delegate_hold(duspar_delegate* delegate) {
   atomic_fetch_add(&delegate->holders, 1);
@@ -35,13 +26,12 @@ void duspar_delegate_release(duspar_delegate* delegate) {
 
 /* Whether an operator of this name is one of ours, and how it runs. */
 static bool find_operator(const char* name, tfl_registration* ours) {
-  duspar_kind kind;
   if (name != NULL && strcmp(name, DUSPAR_LOG_MEL_NAME) == 0) {
     *ours = duspar_log_mel_registration();
     return true;
   }
   *ours = duspar_sparse_registration();
-  return duspar_kind_named(name, &kind);
+  return duspar_op_named(name) != NULL;
 }
 
 /* Takes one node a partition: TFLite gives no memory to a tensor between two

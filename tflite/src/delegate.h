@@ -21,7 +21,4 @@ struct duspar_delegate {
 void duspar_delegate_hold(duspar_delegate* delegate);
 void duspar_delegate_release(duspar_delegate* delegate);
 
-/* Whether an operator of this name is one of ours, and which. */
-bool duspar_kind_named(const char* name, duspar_kind* kind);
-
 #endif /* DUSPAR_DELEGATE_H_ */

@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "operators.h"
 #include "threads.h"
 
 /* Fewer products are done before a thread has started: about 0.1 ms. */
@@ -75,7 +76,7 @@ static duspar_status check_parameters(const duspar_parameters* p) {
   if (p == NULL) {
     return duspar_fail(DUSPAR_INVALID, "`parameters` must not be NULL.");
   }
-  if (p->kind != DUSPAR_KIND_SPAR && p->kind != DUSPAR_KIND_DUSPAR) {
+  if (duspar_op_of(p->kind) == NULL) {
     return duspar_fail(DUSPAR_INVALID, "`kind` must be 0 or 1, not %d.",
                        (int)p->kind);
   }

@@ -18,9 +18,9 @@ void duspar_records_clear(duspar_records* records) {
 
 /* Takes the record into use if it is that of the operator. */
 static bool reopen(duspar_record* record, const void* context, int node,
-                   duspar_kind kind, const char* layer) {
-  if (record->context != context || record->node != node ||
-      record->kind != kind || strcmp(record->layer, layer) != 0) {
+                   const duspar_op* op, const char* layer) {
+  if (record->context != context || record->node != node || record->op != op ||
+      strcmp(record->layer, layer) != 0) {
     return false;
   }
   duspar_lock_acquire(&record->counters.lock);
@@ -45,19 +45,19 @@ static duspar_record* append(duspar_records* records) {
 }
 
 duspar_record* duspar_records_open(duspar_records* records, const void* context,
-                                   int node, duspar_kind kind,
+                                   int node, const duspar_op* op,
                                    const char* layer) {
   duspar_record* record = NULL;
   duspar_lock_acquire(&records->lock);
   for (size_t i = 0; i < records->count && record == NULL; ++i) {
-    if (reopen(records->items[i], context, node, kind, layer)) {
+    if (reopen(records->items[i], context, node, op, layer)) {
       record = records->items[i];
     }
   }
   if (record == NULL && (record = append(records)) != NULL) {
     record->context = context;
     record->node = node;
-    record->kind = kind;
+    record->op = op;
     strncpy(record->layer, layer, sizeof record->layer - 1);
     duspar_counters_init(&record->counters);
     record->in_use = true;
@@ -100,17 +100,11 @@ size_t duspar_records_count(duspar_records* records) {
   return count;
 }
 
-static duspar_operand operand(const char* name, size_t size, size_t outputs,
-                              uint64_t nonzeros, uint64_t steps) {
-  return (duspar_operand){name, (int64_t)size, 2 * (int64_t)outputs, nonzeros,
-                          steps * size};
-}
-
 void duspar_record_read(duspar_record* record, duspar_operator* d) {
-  const bool dual = record->kind == DUSPAR_KIND_DUSPAR;
+  const duspar_op* op = record->op;
   memset(d, 0, sizeof *d);
   memcpy(d->layer, record->layer, sizeof d->layer);
-  d->op = dual ? "DuSpaR" : "SpaR";
+  d->op = op->name;
   duspar_lock_acquire(&record->counters.lock);
   const duspar_counts counts = record->counters.counts;
   const size_t features = record->features, units = record->units;
@@ -122,11 +116,17 @@ void duspar_record_read(duspar_record* record, duspar_operator* d) {
   d->units = (int64_t)units;
   d->invocations = counts.invocations;
   d->steps = counts.steps;
-  d->operand_count = dual ? 2 : 1;
-  d->operands[0] = operand(dual ? "e" : "x", features, units,
-                           counts.nonzeros[0], counts.steps);
-  if (dual) {
-    d->operands[1] =
-        operand("y", units, features, counts.nonzeros[1], counts.steps);
+  d->operand_count = op->operand_count;
+  for (int i = 0; i < op->operand_count; ++i) {
+    const size_t size = duspar_op_width(op->operands[i].size, features, units);
+    const size_t outputs =
+        duspar_op_width(op->operands[i].outputs, features, units);
+    d->operands[i] = (duspar_operand){
+        .name = op->operands[i].name,
+        .size = (int64_t)size,
+        .fan = 2 * (int64_t)outputs,
+        .nonzeros = counts.nonzeros[i],
+        .entries = counts.steps * size,
+    };
   }
 }

@@ -5,13 +5,14 @@
 #include <stdbool.h>
 
 #include "counters.h"
+#include "operators.h"
 
 /* One operator. The key says where it was met: a delegate serves several
  * interpreters, and an interpreter several subgraphs. */
 typedef struct duspar_record {
   const void* context;
   int node;
-  duspar_kind kind;
+  const duspar_op* op;
   char layer[256];
   duspar_counters counters; /* its lock also guards what follows */
   bool in_use;
@@ -36,7 +37,7 @@ void duspar_records_clear(duspar_records* records);
  * before, if TFLite had put the operator away, or a new one. NULL if there is
  * no memory. */
 duspar_record* duspar_records_open(duspar_records* records, const void* context,
-                                   int node, duspar_kind kind,
+                                   int node, const duspar_op* op,
                                    const char* layer);
 
 /* Marks a record as no longer in use. */

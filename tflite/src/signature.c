@@ -1,67 +1,84 @@
 #include "signature.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
 #include "kernels.h"
 #include "tensors.h"
 
-typedef enum role { VALUE, BIAS, KERNEL, SCALE } role;
+typedef enum kind { VALUE, BIAS, KERNEL, SCALE } kind;
 
 /* One input. Its shape is a word of the letters B, T, N and M, and digits. */
 typedef struct slot {
-  const char* name;
-  role role;
-  const char* shape;
+  char name[64];
+  char shape[4];
+  kind kind;
+  const duspar_op_weight* weight; /* which it is, or whose scale; or NULL */
 } slot;
 
-static const slot duspar_slots[] = {
-    {"x", VALUE, "BTN"},
-    {"f0", VALUE, "BM"},
-    {"g0", VALUE, "BN"},
-    {"feedforward.gate_kernel", KERNEL, "NM"},
-    {"feedforward.candidate_kernel", KERNEL, "NM"},
-    {"feedback.gate_kernel", KERNEL, "MN"},
-    {"feedback.candidate_kernel", KERNEL, "MN"},
-    {"feedforward.gate_bias", BIAS, "M"},
-    {"feedback.gate_bias", BIAS, "N"},
-    {"feedforward_bias", BIAS, "M"},
-    {"feedback_bias", BIAS, "N"},
-    {"feedforward.gate_kernel's scale", SCALE, "M"},
-    {"feedforward.candidate_kernel's scale", SCALE, "M"},
-    {"feedback.gate_kernel's scale", SCALE, "N"},
-    {"feedback.candidate_kernel's scale", SCALE, "N"},
-    {"operand_scales", SCALE, "2"},
-};
-
-static const slot spar_slots[] = {
-    {"x", VALUE, "BTN"},
-    {"f0", VALUE, "BM"},
-    {"gate_kernel", KERNEL, "NM"},
-    {"candidate_kernel", KERNEL, "NM"},
-    {"gate_bias", BIAS, "M"},
-    {"gate_kernel's scale", SCALE, "M"},
-    {"candidate_kernel's scale", SCALE, "M"},
-    {"operand_scales", SCALE, "1"},
-};
-
-static const slot* slots_of(duspar_kind kind) {
-  return kind == DUSPAR_KIND_DUSPAR ? duspar_slots : spar_slots;
+static int kernel_count(const duspar_op* op) {
+  int count = 0;
+  for (int i = 0; i < op->weight_count; ++i) {
+    count += duspar_op_is_kernel(&op->weights[i]);
+  }
+  return count;
 }
 
-static int input_count(duspar_kind kind, const duspar_options* options) {
-  const int scales = kind == DUSPAR_KIND_DUSPAR ? 4 : 2;
-  const int plain = kind == DUSPAR_KIND_DUSPAR ? 11 : 5;
+static int input_count(const duspar_op* op, const duspar_options* options) {
+  const int plain = 1 + op->state_count + op->weight_count;
   if (options->weight_type != DUSPAR_INT8) return plain;
-  return plain + scales + (options->operand_bits != 0);
+  return plain + kernel_count(op) + (options->operand_bits != 0);
 }
 
-duspar_status duspar_signature_bind(duspar_kind kind,
+/* The inputs of an operator are x, its states, its weights, the scales of its
+ * kernels and, in one vector, those of its operands. */
+static slot input_slot(const duspar_op* op, int index) {
+  slot s = {"x", "BTN", VALUE, NULL};
+  if (index-- == 0) return s;
+  if (index < op->state_count) {
+    snprintf(s.name, sizeof s.name, "%s0", op->states[index].name);
+    snprintf(s.shape, sizeof s.shape, "B%c", op->states[index].width);
+    return s;
+  }
+  index -= op->state_count;
+  if (index < op->weight_count) {
+    s.weight = &op->weights[index];
+    s.kind = duspar_op_is_kernel(s.weight) ? KERNEL : BIAS;
+    snprintf(s.name, sizeof s.name, "%s", s.weight->name);
+    snprintf(s.shape, sizeof s.shape, "%s", s.weight->shape);
+    return s;
+  }
+  index -= op->weight_count;
+  s.kind = SCALE;
+  for (int i = 0; i < op->weight_count; ++i) {
+    s.weight = &op->weights[i];
+    if (!duspar_op_is_kernel(s.weight) || index-- != 0) continue;
+    snprintf(s.name, sizeof s.name, "%s's scale", s.weight->name);
+    snprintf(s.shape, sizeof s.shape, "%c", s.weight->shape[1]);
+    return s;
+  }
+  s.weight = NULL;
+  snprintf(s.name, sizeof s.name, "operand_scales");
+  snprintf(s.shape, sizeof s.shape, "%d", op->operand_count);
+  return s;
+}
+
+/* The outputs are y and the states. */
+static slot output_slot(const duspar_op* op, int index) {
+  slot s = {"output y", "BTM", VALUE, NULL};
+  if (index == 0) return s;
+  snprintf(s.name, sizeof s.name, "output %s", op->states[index - 1].name);
+  snprintf(s.shape, sizeof s.shape, "B%c", op->states[index - 1].width);
+  return s;
+}
+
+duspar_status duspar_signature_bind(const duspar_op* op,
                                     const duspar_options* options,
                                     const tfl_node* node,
                                     duspar_tensors* tensors) {
-  const int inputs = input_count(kind, options);
-  const int outputs = kind == DUSPAR_KIND_DUSPAR ? 3 : 2;
+  const int inputs = input_count(op, options);
+  const int outputs = 1 + op->state_count;
   const int found_inputs = node->inputs ? node->inputs->size : 0;
   const int found_outputs = node->outputs ? node->outputs->size : 0;
   if (found_inputs != inputs || found_outputs != outputs) {
@@ -106,23 +123,22 @@ static duspar_status check_input(const slot* s, duspar_weight_type weight_type,
                                  const tfl_tensor* tensor,
                                  const duspar_sizes* sizes) {
   static const int kernel_types[] = {TFL_FLOAT32, TFL_INT16, TFL_INT8};
-  const bool kernel = s->role == KERNEL;
+  const bool kernel = s->kind == KERNEL;
   const int type = kernel ? kernel_types[weight_type] : TFL_FLOAT32;
   const size_t item = kernel ? duspar_weight_bytes(weight_type) : 4;
   int shape[3];
   const int rank = shape_of(s->shape, sizes, shape);
   const duspar_status status =
       duspar_tensor_check(tensor, s->name, type, rank, shape);
-  if (status != DUSPAR_OK || s->role == VALUE) return status;
+  if (status != DUSPAR_OK || s->kind == VALUE) return status;
   return duspar_tensor_check_constant(tensor, s->name, item);
 }
 
-duspar_status duspar_signature_check_inputs(duspar_kind kind,
+duspar_status duspar_signature_check_inputs(const duspar_op* op,
                                             const duspar_options* options,
                                             const tfl_context* context,
                                             const duspar_tensors* tensors,
                                             duspar_sizes* sizes) {
-  const slot* slots = slots_of(kind);
   const tfl_tensor* x = duspar_tensor_at(context, tensors->inputs[0]);
   if (x == NULL) return duspar_fail(DUSPAR_INVALID, "`x` is missing");
   if (x->dims == NULL || x->dims->size != 3 || x->dims->data[0] < 1 ||
@@ -139,67 +155,88 @@ duspar_status duspar_signature_check_inputs(duspar_kind kind,
   sizes->features = (size_t)x->dims->data[2];
   sizes->units = (size_t)options->units;
   for (int i = 0; i < tensors->input_count; ++i) {
+    const slot expected = input_slot(op, i);
     const duspar_status status =
-        check_input(&slots[i], options->weight_type,
+        check_input(&expected, options->weight_type,
                     duspar_tensor_at(context, tensors->inputs[i]), sizes);
     if (status != DUSPAR_OK) return status;
   }
   return DUSPAR_OK;
 }
 
-/* The names and shapes of outputs are the same for both operators. */
-static const slot output_slots[] = {
-    {"output y", VALUE, "BTM"},
-    {"output f", VALUE, "BM"},
-    {"output g", VALUE, "BN"},
-};
-
-const char* duspar_signature_output_name(int index) {
-  return output_slots[index].name;
+duspar_status duspar_signature_resize_output(const duspar_op* op,
+                                             tfl_context* context,
+                                             const duspar_tensors* tensors,
+                                             const duspar_sizes* sizes,
+                                             int index, duspar_view* view) {
+  const slot s = output_slot(op, index);
+  int shape[3];
+  const int rank = shape_of(s.shape, sizes, shape);
+  duspar_status status =
+      duspar_tensor_check_output(context, s.name, tensors->input_count,
+                                 tensors->inputs, tensors->outputs, index);
+  if (status != DUSPAR_OK) return status;
+  status = duspar_tensor_resize(context, s.name, tensors->outputs[index], rank,
+                                shape);
+  if (status != DUSPAR_OK) return status;
+  duspar_view_set(view, tensors->outputs[index], rank, shape);
+  return DUSPAR_OK;
 }
 
-int duspar_signature_output_shape(int index, const duspar_sizes* sizes,
-                                  int shape[3]) {
-  return shape_of(output_slots[index].shape, sizes, shape);
+void duspar_signature_view_input(const duspar_op* op,
+                                 const duspar_tensors* tensors,
+                                 const duspar_sizes* sizes, int index,
+                                 duspar_view* view) {
+  const slot s = input_slot(op, index);
+  int shape[3];
+  const int rank = shape_of(s.shape, sizes, shape);
+  duspar_view_set(view, tensors->inputs[index], rank, shape);
 }
 
-/* Points a cell at its weights, by the positions of the gate's. The scales
- * that there are not have no data. */
-static void set_cell(duspar_cell* cell, const void* const* data, int kernel,
-                     int bias, int scale, int operand_scales, int operand) {
-  cell->gate_kernel = data[kernel];
-  cell->candidate_kernel = data[kernel + 1];
-  cell->gate_bias = data[bias];
-  cell->gate_scale = data[scale];
-  cell->candidate_scale = data[scale + 1];
-  if (data[operand_scales] != NULL) {
-    cell->operand_scale = ((const float*)data[operand_scales])[operand];
+/* Points `parameters` at a weight, or at the scale of one. */
+static void set_weight(duspar_parameters* p, const slot* s, const void* data) {
+  duspar_cell* cell = s->weight->cell == 0 ? &p->feedforward : &p->feedback;
+  const bool scale = s->kind == SCALE;
+  switch (s->weight->role) {
+    case DUSPAR_GATE_KERNEL:
+      if (scale) cell->gate_scale = data;
+      if (!scale) cell->gate_kernel = data;
+      break;
+    case DUSPAR_CANDIDATE_KERNEL:
+      if (scale) cell->candidate_scale = data;
+      if (!scale) cell->candidate_kernel = data;
+      break;
+    case DUSPAR_GATE_BIAS:
+      cell->gate_bias = data;
+      break;
+    case DUSPAR_OFFSET:
+      *(s->weight->cell == 0 ? &p->feedforward_bias : &p->feedback_bias) = data;
+      break;
   }
 }
 
-void duspar_signature_parameters(duspar_kind kind,
+void duspar_signature_parameters(const duspar_op* op,
                                  const duspar_options* options,
                                  const tfl_context* context,
                                  const duspar_tensors* tensors,
                                  const duspar_sizes* sizes,
                                  duspar_parameters* parameters) {
-  const void* data[DUSPAR_MAX_INPUTS] = {0};
-  for (int i = 0; i < tensors->input_count; ++i) {
-    data[i] = context->tensors[tensors->inputs[i]].data;
-  }
   /* Also what lies between the fields: operators compare the bytes. */
   memset(parameters, 0, sizeof *parameters);
-  parameters->kind = (int32_t)kind;
+  parameters->kind = (int32_t)op->kind;
   parameters->weight_type = (int32_t)options->weight_type;
   parameters->features = (int32_t)sizes->features;
   parameters->units = (int32_t)sizes->units;
   parameters->operand_bits = options->operand_bits;
-  if (kind == DUSPAR_KIND_SPAR) {
-    set_cell(&parameters->feedforward, data, 2, 4, 5, 7, 0);
-    return;
+  for (int i = 0; i < tensors->input_count; ++i) {
+    const slot s = input_slot(op, i);
+    const void* data = context->tensors[tensors->inputs[i]].data;
+    if (s.weight != NULL) {
+      set_weight(parameters, &s, data);
+    } else if (s.kind == SCALE) {
+      const float* scales = data;
+      parameters->feedforward.operand_scale = scales[0];
+      if (op->operand_count > 1) parameters->feedback.operand_scale = scales[1];
+    }
   }
-  set_cell(&parameters->feedforward, data, 3, 7, 11, 15, 0);
-  set_cell(&parameters->feedback, data, 5, 8, 13, 15, 1);
-  parameters->feedforward_bias = data[9];
-  parameters->feedback_bias = data[10];
 }

@@ -2,10 +2,16 @@
 #ifndef DUSPAR_SIGNATURE_H_
 #define DUSPAR_SIGNATURE_H_
 
+#include "operators.h"
 #include "options.h"
+#include "tensors.h"
 #include "tflite_abi.h"
 
-enum { DUSPAR_MAX_INPUTS = 16, DUSPAR_MAX_OUTPUTS = 3 };
+enum {
+  DUSPAR_MAX_INPUTS = 1 + DUSPAR_MAX_STATES + DUSPAR_MAX_WEIGHTS +
+      DUSPAR_MAX_KERNELS + 1,
+  DUSPAR_MAX_OUTPUTS = 1 + DUSPAR_MAX_STATES,
+};
 
 /* The sizes that shapes are made of. */
 typedef struct duspar_sizes {
@@ -24,27 +30,33 @@ typedef struct duspar_tensors {
 } duspar_tensors;
 
 /* Notes the tensors of `node`, which must be as many as the operator has. */
-duspar_status duspar_signature_bind(duspar_kind kind,
+duspar_status duspar_signature_bind(const duspar_op* op,
                                     const duspar_options* options,
                                     const tfl_node* node,
                                     duspar_tensors* tensors);
 
 /* Checks type, shape, size and place of all inputs and finds the sizes. */
-duspar_status duspar_signature_check_inputs(duspar_kind kind,
+duspar_status duspar_signature_check_inputs(const duspar_op* op,
                                             const duspar_options* options,
                                             const tfl_context* context,
                                             const duspar_tensors* tensors,
                                             duspar_sizes* sizes);
 
-/* Returns what messages call output `index`. */
-const char* duspar_signature_output_name(int index);
+/* Notes in `view` how a run finds input `index`: x, or a state. */
+void duspar_signature_view_input(const duspar_op* op,
+                                 const duspar_tensors* tensors,
+                                 const duspar_sizes* sizes, int index,
+                                 duspar_view* view);
 
-/* Sets the shape of output `index` and returns its rank. */
-int duspar_signature_output_shape(int index, const duspar_sizes* sizes,
-                                  int shape[3]);
+/* Checks output `index`, gives it its shape, and notes it in `view`. */
+duspar_status duspar_signature_resize_output(const duspar_op* op,
+                                             tfl_context* context,
+                                             const duspar_tensors* tensors,
+                                             const duspar_sizes* sizes,
+                                             int index, duspar_view* view);
 
 /* Points `parameters` at the weights, which were checked. */
-void duspar_signature_parameters(duspar_kind kind,
+void duspar_signature_parameters(const duspar_op* op,
                                  const duspar_options* options,
                                  const tfl_context* context,
                                  const duspar_tensors* tensors,

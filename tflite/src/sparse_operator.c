@@ -9,13 +9,13 @@
 #include "signature.h"
 #include "tensors.h"
 
-/* Tensors that a run reads or writes: x and two states, y and two states. */
-enum { VIEWS = 3 + DUSPAR_MAX_OUTPUTS };
+/* Tensors that a run reads or writes: x and states, then y and states. */
+enum { VIEWS = 2 * DUSPAR_MAX_OUTPUTS };
 
 typedef struct operator_data {
   duspar_node base;
   duspar_record* record;
-  duspar_kind kind;
+  const duspar_op* type;
   duspar_options options;
   duspar_tensors tensors;
   duspar_sizes sizes;
@@ -31,19 +31,20 @@ static duspar_status read_node(duspar_node* base, tfl_context* context,
                                const tfl_registration* registration,
                                int index) {
   operator_data* op = (operator_data*)base;
-  if (!duspar_kind_named(registration->custom_name, &op->kind)) {
+  op->type = duspar_op_named(registration->custom_name);
+  if (op->type == NULL) {
     return duspar_fail(DUSPAR_INVALID, "node %d cannot be read", index);
   }
-  base->kind = op->kind == DUSPAR_KIND_DUSPAR ? "DuSpaR" : "SpaR";
+  base->kind = op->type->name;
   base->layer = op->options.layer;
   const int size = node->custom_initial_data_size;
   duspar_status status = duspar_options_parse(
       node->custom_initial_data, size > 0 ? (size_t)size : 0, &op->options);
   if (status != DUSPAR_OK) return status;
-  status = duspar_signature_bind(op->kind, &op->options, node, &op->tensors);
+  status = duspar_signature_bind(op->type, &op->options, node, &op->tensors);
   if (status != DUSPAR_OK) return status;
   op->record = duspar_records_open(&base->delegate->records, context, index,
-                                   op->kind, op->options.layer);
+                                   op->type, op->options.layer);
   return op->record != NULL ? DUSPAR_OK
                             : duspar_fail_memory(sizeof *op->record);
 }
@@ -53,37 +54,6 @@ static void release(duspar_node* base) {
   if (op->record != NULL) duspar_record_close(op->record);
   duspar_layer_destroy(op->layer);
   duspar_release(op->scratch);
-}
-
-/* Notes what inputs a run reads. */
-static void view_inputs(operator_data* op) {
-  const int batch = (int)op->sizes.batch, steps = (int)op->sizes.steps;
-  const int features = (int)op->sizes.features, units = (int)op->sizes.units;
-  const int shapes[3][3] = {
-      {batch, steps, features}, {batch, units}, {batch, features}};
-  const int count = op->kind == DUSPAR_KIND_DUSPAR ? 3 : 2;
-  for (int v = 0; v < VIEWS; ++v) op->views[v].tensor = -1;
-  for (int v = 0; v < count; ++v) {
-    duspar_view_set(&op->views[v], op->tensors.inputs[v], v == 0 ? 3 : 2,
-                    shapes[v]);
-  }
-}
-
-static duspar_status resize_output(operator_data* op, tfl_context* context,
-                                   int o) {
-  const char* name = duspar_signature_output_name(o);
-  const duspar_tensors* tensors = &op->tensors;
-  int shape[3];
-  const int rank = duspar_signature_output_shape(o, &op->sizes, shape);
-  duspar_status status =
-      duspar_tensor_check_output(context, name, tensors->input_count,
-                                 tensors->inputs, tensors->outputs, o);
-  if (status != DUSPAR_OK) return status;
-  status =
-      duspar_tensor_resize(context, name, tensors->outputs[o], rank, shape);
-  if (status != DUSPAR_OK) return status;
-  duspar_view_set(&op->views[3 + o], tensors->outputs[o], rank, shape);
-  return DUSPAR_OK;
 }
 
 static size_t useful_threads(const operator_data* op,
@@ -96,7 +66,7 @@ static size_t useful_threads(const operator_data* op,
 /* Packs the weights, once: they are constants of the model. */
 static duspar_status make_layer(operator_data* op, tfl_context* context) {
   duspar_parameters source;
-  duspar_signature_parameters(op->kind, &op->options, context, &op->tensors,
+  duspar_signature_parameters(op->type, &op->options, context, &op->tensors,
                               &op->sizes, &source);
   if (op->layer != NULL && memcmp(&source, &op->source, sizeof source) == 0) {
     return DUSPAR_OK;
@@ -128,14 +98,20 @@ static duspar_status prepare(duspar_node* base, tfl_context* context,
                              const tfl_node* node) {
   operator_data* op = (operator_data*)base;
   duspar_status status = duspar_signature_check_inputs(
-      op->kind, &op->options, context, &op->tensors, &op->sizes);
+      op->type, &op->options, context, &op->tensors, &op->sizes);
   if (status == DUSPAR_OK) status = make_layer(op, context);
   if (status == DUSPAR_OK) status = make_scratch(op, context);
   if (status != DUSPAR_OK) return status;
-  view_inputs(op);
+  for (int v = 0; v < VIEWS; ++v) op->views[v].tensor = -1;
+  for (int i = 0; i < 1 + op->type->state_count; ++i) {
+    duspar_signature_view_input(op->type, &op->tensors, &op->sizes, i,
+                                &op->views[i]);
+  }
   for (int o = 0; o < op->tensors.output_count; ++o) {
     if (!duspar_tensor_wanted(node, op->tensors.outputs[o])) continue;
-    status = resize_output(op, context, o);
+    status = duspar_signature_resize_output(op->type, context, &op->tensors,
+                                            &op->sizes, o,
+                                            &op->views[VIEWS / 2 + o]);
     if (status != DUSPAR_OK) return status;
   }
   return DUSPAR_OK;

@@ -70,39 +70,44 @@ static void add_slices(const duspar_session* s) {
   }
 }
 
-/* From padded rows of gate and candidate to two kernels. */
-static void unpack(size_t inputs, size_t outputs, size_t padded,
-                   const float* from, float* gate, float* candidate) {
-  const size_t bytes = outputs * sizeof *from;
-  for (size_t i = 0; i < inputs; ++i, from += 2 * padded) {
-    memcpy(gate + i * outputs, from, bytes);
-    memcpy(candidate + i * outputs, from + padded, bytes);
+/* Copies the kernel that begins at `from` out of padded rows that hold gate
+ * and candidate side by side. */
+static void unpack(const duspar_packed_cell* cell, size_t padded,
+                   const float* from, float* kernel) {
+  for (size_t i = 0; i < cell->inputs; ++i, from += 2 * padded) {
+    memcpy(kernel + i * cell->outputs, from, cell->outputs * sizeof *from);
   }
 }
 
 static void take_gradients(const duspar_session* s, float* const* gradients) {
-  const duspar_pass* pass = &s->pass;
+  const size_t widths[2] = {s->pass.padded_units, s->pass.padded_features};
   const duspar_slice_gradients* from = &s->slices[0].gradients;
-  const size_t n = pass->features, m = pass->units;
-  unpack(n, m, pass->padded_units, from->kernels[0], gradients[0],
-         gradients[1]);
-  if (!pass->dual) {
-    memcpy(gradients[2], from->gate_bias[0], m * sizeof(float));
-    return;
+  for (int i = 0; i < s->op->weight_count; ++i) {
+    const int c = s->op->weights[i].cell;
+    const duspar_packed_cell* cell = &s->pass.cells[c];
+    const size_t bytes = cell->outputs * sizeof(float);
+    switch (s->op->weights[i].role) {
+      case DUSPAR_GATE_KERNEL:
+        unpack(cell, widths[c], from->kernels[c], gradients[i]);
+        break;
+      case DUSPAR_CANDIDATE_KERNEL:
+        unpack(cell, widths[c], from->kernels[c] + widths[c], gradients[i]);
+        break;
+      case DUSPAR_GATE_BIAS:
+        memcpy(gradients[i], from->gate_bias[c], bytes);
+        break;
+      case DUSPAR_OFFSET:
+        memcpy(gradients[i], from->offset[c], bytes);
+        break;
+    }
   }
-  unpack(m, n, pass->padded_features, from->kernels[1], gradients[2],
-         gradients[3]);
-  memcpy(gradients[4], from->gate_bias[0], m * sizeof(float));
-  memcpy(gradients[5], from->gate_bias[1], n * sizeof(float));
-  memcpy(gradients[6], from->offset[0], m * sizeof(float));
-  memcpy(gradients[7], from->offset[1], n * sizeof(float));
 }
 
 /* ---- Interface ---------------------------------------------------------- */
 
 static duspar_status check_pointers(const duspar_session* s, const char* name,
                                     const void* const* pointers) {
-  const int count = s->pass.dual ? 8 : 3;
+  const int count = s->op->weight_count;
   for (int i = 0; i < count; ++i) {
     if (pointers == NULL || pointers[i] == NULL) {
       return duspar_fail(DUSPAR_INVALID,

@@ -47,7 +47,7 @@ static const duspar_trainer* find_trainer(const char* name) {
 }
 
 static duspar_status check_sizes(const duspar_training* t) {
-  if (t->kind != DUSPAR_KIND_SPAR && t->kind != DUSPAR_KIND_DUSPAR) {
+  if (duspar_op_of(t->kind) == NULL) {
     return duspar_fail(DUSPAR_INVALID,
                        "`kind` must be a duspar_kind. Received: %d.",
                        (int)t->kind);
@@ -96,12 +96,13 @@ duspar_status duspar_session_plan(const duspar_training* t, duspar_session* s) {
   }
   const duspar_status status = check_sizes(t);
   if (status != DUSPAR_OK) return status;
-  *s = (duspar_session){.trainer = find_trainer(t->kernel)};
+  *s = (duspar_session){.trainer = find_trainer(t->kernel),
+                        .op = duspar_op_of(t->kind)};
   if (s->trainer == NULL) return DUSPAR_INVALID;
   s->threads = t->threads > 1 ? (size_t)t->threads : 1;
   duspar_pass* pass = &s->pass;
   const size_t lanes = s->trainer->lanes;
-  pass->dual = t->kind == DUSPAR_KIND_DUSPAR;
+  pass->dual = s->op->operand_count == 2;
   pass->batch = (size_t)t->batch;
   pass->steps = (size_t)t->steps;
   pass->features = (size_t)t->features;
@@ -174,20 +175,22 @@ static size_t lay_out(duspar_session* s, bool backward, float* memory,
 
 static void put_weights(duspar_session* s, const float* const* weights,
                         bool backward) {
-  const duspar_pass* pass = &s->pass;
-  const duspar_packed_cell* cells = pass->cells;
-  const size_t units = pass->units * sizeof(float);
-  const size_t features = pass->features * sizeof(float);
-  s->trainer->pack(&cells[0], weights[0], weights[1], backward);
-  if (!pass->dual) {
-    memcpy(cells[0].gate_bias, weights[2], units);
-    return;
+  const duspar_packed_cell* cells = s->pass.cells;
+  const float* kernels[DUSPAR_MAX_CELLS][2];
+  for (int i = 0; i < s->op->weight_count; ++i) {
+    const duspar_op_weight* weight = &s->op->weights[i];
+    const duspar_packed_cell* cell = &cells[weight->cell];
+    if (duspar_op_is_kernel(weight)) {
+      kernels[weight->cell][weight->role == DUSPAR_CANDIDATE_KERNEL] =
+          weights[i];
+      continue;
+    }
+    memcpy(weight->role == DUSPAR_OFFSET ? cell->offset : cell->gate_bias,
+           weights[i], cell->outputs * sizeof(float));
   }
-  s->trainer->pack(&cells[1], weights[2], weights[3], backward);
-  memcpy(cells[0].gate_bias, weights[4], units);
-  memcpy(cells[1].gate_bias, weights[5], features);
-  memcpy(cells[0].offset, weights[6], units);
-  memcpy(cells[1].offset, weights[7], features);
+  for (int i = 0; i < s->op->operand_count; ++i) {
+    s->trainer->pack(&cells[i], kernels[i][0], kernels[i][1], backward);
+  }
 }
 
 /* Finds a place for the gates of all steps, or the place where the forward

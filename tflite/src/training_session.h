@@ -2,11 +2,13 @@
 #ifndef DUSPAR_TRAINING_SESSION_H_
 #define DUSPAR_TRAINING_SESSION_H_
 
+#include "operators.h"
 #include "training.h"
 
 enum { DUSPAR_MAX_SLICES = 16 };
 
 typedef struct duspar_session {
+  const duspar_op* op;
   const duspar_trainer* trainer;
   duspar_pass pass;
   size_t threads;

@@ -3,10 +3,10 @@
 
 #include "duspar.h"
 #include "error.h"
+#include "operators.h"
 #include "xla_abi.h"
 
-/* Weights of DuSpaR, the most that there are. */
-enum { WEIGHTS = 8, OPTIONS = 3 };
+enum { WEIGHTS = DUSPAR_MAX_WEIGHTS, OPTIONS = 3 };
 
 /* XLA asks for the version of the interface before it calls for work. The
  * structures used here are the same in all versions with this first number. */
@@ -52,18 +52,20 @@ static float* floats(const ffi_buffers* buffers, int64_t index) {
   return buffers->items[index]->data;
 }
 
-/* Reads the options and sizes, from a `y` of shape (batch, steps, units). */
-static duspar_status describe(const ffi_frame* frame, const ffi_buffer* y,
-                              duspar_training* training) {
+/* Reads the options and sizes, from a `y` of shape (batch, steps, units), and
+ * returns the operator, or NULL if something is wrong. */
+static const duspar_op* describe(const ffi_frame* frame, const ffi_buffer* y,
+                                 duspar_training* training) {
   const ffi_buffer* options = frame->arguments.items[0];
   const ffi_buffer* x = frame->arguments.items[1];
   if (options->type != FFI_INT32 || options->rank != 1 ||
       options->sizes[0] != OPTIONS || x->rank != 3 || y->rank != 3 ||
       x->sizes[0] != y->sizes[0] || x->sizes[1] != y->sizes[1]) {
-    return duspar_fail(DUSPAR_INVALID,
-                       "The call must have %d options, then an input of shape "
-                       "(batch, steps, features).",
-                       (int)OPTIONS);
+    duspar_fail(DUSPAR_INVALID,
+                "The call must have %d options, then an input of shape "
+                "(batch, steps, features).",
+                (int)OPTIONS);
+    return NULL;
   }
   const int32_t* values = options->data;
   *training = (duspar_training){
@@ -75,7 +77,12 @@ static duspar_status describe(const ffi_frame* frame, const ffi_buffer* y,
       .features = x->sizes[2],
       .units = y->sizes[2],
   };
-  return DUSPAR_OK;
+  const duspar_op* op = duspar_op_of(training->kind);
+  if (op == NULL) {
+    duspar_fail(DUSPAR_INVALID, "`kind` must be a duspar_kind. Received: %d.",
+                (int)training->kind);
+  }
+  return op;
 }
 
 static duspar_status wrong_buffers(void) {
@@ -93,10 +100,9 @@ static duspar_status forward(const ffi_frame* frame) {
   const ffi_buffers *in = &frame->arguments, *out = &frame->results;
   if (in->count < 2 || out->count < 1) return wrong_buffers();
   duspar_training training;
-  duspar_status status = describe(frame, out->items[0], &training);
-  if (status != DUSPAR_OK) return status;
-  const int states = training.kind == DUSPAR_KIND_DUSPAR ? 2 : 1;
-  const int count = states == 2 ? WEIGHTS : 3;
+  const duspar_op* op = describe(frame, out->items[0], &training);
+  if (op == NULL) return DUSPAR_INVALID;
+  const int states = op->state_count, count = op->weight_count;
   const bool keeps = out->count == 1 + states + 1;
   if (!all_floats(in, 2 + states + count, 1) ||
       !all_floats(out, 1 + states + keeps, 0)) {
@@ -115,10 +121,9 @@ static duspar_status backward(const ffi_frame* frame) {
   const ffi_buffers *in = &frame->arguments, *out = &frame->results;
   if (in->count < 4) return wrong_buffers();
   duspar_training training;
-  duspar_status status = describe(frame, in->items[3], &training);
-  if (status != DUSPAR_OK) return status;
-  const int states = training.kind == DUSPAR_KIND_DUSPAR ? 2 : 1;
-  const int count = states == 2 ? WEIGHTS : 3;
+  const duspar_op* op = describe(frame, in->items[3], &training);
+  if (op == NULL) return DUSPAR_INVALID;
+  const int states = op->state_count, count = op->weight_count;
   if (!all_floats(in, 4 + states + count, 1) ||
       !all_floats(out, 1 + states + count, 0)) {
     return wrong_buffers();
