@@ -6,7 +6,7 @@ and the training passes hold the weights in the order of this table.
 
 The C library compiles the same table from a header that this module writes:
 
-    python keras_duspar/operators.py tflite/src/operators_table.h
+    python keras_duspar/operators.py tflite/src/layer/operators_table.h
 
 Only the standard library is imported here, so that everything else can ask.
 """

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.any_backend
 SCRIPT = ROOT / "keras_duspar" / "operators.py"
-HEADER = ROOT / "tflite" / "src" / "operators_table.h"
+HEADER = ROOT / "tflite" / "src/layer/operators_table.h"
 
 
 def test_the_header_is_up_to_date(tmp_path):
