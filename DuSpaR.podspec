@@ -14,9 +14,15 @@ Pod::Spec.new do |s|
   s.ios.deployment_target = '13.0'
   s.swift_version = '5.9'
   s.static_framework = true
-  s.source_files = 'tflite/src/*.{c,h}', 'tflite/include/duspar.h',
+  s.source_files = 'tflite/src/**/*.{c,h}', 'tflite/include/duspar.h',
                    'tflite/ios/Sources/DuSpaR/*.swift'
   s.public_header_files = 'tflite/include/duspar.h'
   s.compiler_flags = '-ffp-contract=off'
+  # Sources include each other by folder.
+  s.pod_target_xcconfig = {
+    'USE_HEADERMAP' => 'NO',
+    'HEADER_SEARCH_PATHS' => '"${PODS_TARGET_SRCROOT}/tflite/src" ' \
+                             '"${PODS_TARGET_SRCROOT}/tflite/include"'
+  }
   s.dependency 'TensorFlowLiteSwift', '~> 2.17'
 end

@@ -14,11 +14,12 @@ let package = Package(
       name: "CDuSpaR",
       path: "tflite",
       exclude: [
-        "CMakeLists.txt", "README.md", "android", "benchmark.py", "cmake", "convert.py", "examples",
+        "CMakeLists.txt", "README.md", "android", "benchmark.py", "benchmarks", "cmake", "convert.py", "examples",
         "fuzz", "ios", "tests",
       ],
       sources: ["src"],
-      publicHeadersPath: "include"
+      publicHeadersPath: "include",
+      cSettings: [.headerSearchPath("src")]
     ),
     .target(name: "DuSpaR", dependencies: ["CDuSpaR"], path: "tflite/ios/Sources/DuSpaR"),
   ],

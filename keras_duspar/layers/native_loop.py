@@ -7,6 +7,7 @@ import os
 import keras
 from keras import ops
 
+from keras_duspar import operators
 from keras_duspar.native import library
 from keras_duspar.native import sparse_ops
 from keras_duspar.native import training as passes
@@ -88,6 +89,10 @@ def obstacle(layer, sequences=None, mask=None):
     cell = layer.cell
     if not sparse_ops.has_sparse_op(cell):
         return f"the library has no operator for {type(cell).__name__}"
+    if cell.built:  # else asked again when it is called
+        op = sparse_ops.sparse_op_of(cell)
+        if op.name not in operators.BY_NAME:
+            return f"the library cannot train the operator {op.name!r}"
     if cell.dropout or cell.recurrent_dropout:
         return "it uses dropout"
     if cell.quantization is not None:
@@ -147,7 +152,7 @@ def run(layer, sequences, initial_state):
     if layer.go_backwards:
         sequences = ops.flip(sequences, axis=1)
     outputs, states = bridge().run(
-        passes.default_options(op.name.lower()),
+        passes.default_options(operators.BY_NAME[op.name].key),
         sequences,
         initial_state,
         [ops.convert_to_tensor(w) for w in op.kernels + op.biases],

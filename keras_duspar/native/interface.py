@@ -11,8 +11,10 @@ from ctypes import c_size_t
 from ctypes import c_uint64
 from ctypes import c_void_p
 
+from keras_duspar import operators
+
 INTERFACE = 4
-KINDS = {"spar": 0, "duspar": 1}
+KINDS = {operator.key: operator.kind for operator in operators.OPERATORS}
 WEIGHT_TYPES = {"float32": 0, "bfloat16": 1, "int8": 2}
 OPERAND_BITS = {"float32": 0, "uint7": 7, "uint8": 8}
 

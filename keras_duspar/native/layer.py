@@ -4,6 +4,7 @@ import ctypes
 
 import numpy as np
 
+from keras_duspar import operators
 from keras_duspar.native import interface
 from keras_duspar.native.library import load
 from keras_duspar.utils import checks
@@ -20,16 +21,16 @@ def _array(name, value, dtype, shape):
 
 
 class Layer:
-    """A DuSpaR or SpaR layer that runs in C, without TFLite.
+    """A layer that runs in C, without TFLite.
 
     Args:
-        kind: `"duspar"` or `"spar"`.
-        weights: A dictionary of arrays. `"spar"` has `gate_kernel`,
-            `candidate_kernel` and `gate_bias`. `"duspar"` has them with the
-            prefixes `feedforward/` and `feedback/`, and `feedforward_bias` and
-            `feedback_bias`. With `int8`, `gate_scale` and `candidate_scale` of
-            each cell, one for each output channel; and `operand_scale` of each
-            cell, a number above 0, unless `operands` is `"float32"`.
+        kind: `"duspar"` or `"spar"`, the operator in lower case.
+        weights: A dictionary of arrays, by the names of
+            `keras_duspar.operators`, such as `gate_kernel` of `"spar"` or
+            `feedback/gate_kernel` of `"duspar"`. With `int8`, `gate_scale` and
+            `candidate_scale` of each cell, one per output channel; and
+            `operand_scale` of each cell, a number above 0, unless `operands`
+            is `"float32"`.
         weight_type: Type of the kernels: `"float32"`, `"bfloat16"` (the upper
             16 bits of each number, as `int16`) or `"int8"`.
         kernel: Name of the kernel to use, one of `kernels()`. Defaults to the
@@ -74,11 +75,12 @@ class Layer:
         self.operands = operands
         self._library = load()
         self._keep = []  # arrays, until the library has copied them
-        prefix = "feedforward/" if kind == "duspar" else ""
-        first = weights.get(f"{prefix}gate_kernel")
+        self._operator = operators.BY_KEY[kind]
+        name = self._operator.weights[0].name
+        first = weights.get(name)
         if np.ndim(first) != 2:
             raise checks.bad_value(
-                f"weights['{prefix}gate_kernel']",
+                f"weights[{name!r}]",
                 "a matrix of shape (features, units)",
                 first,
             )
@@ -89,18 +91,8 @@ class Layer:
             features=self.features,
             units=self.units,
             operand_bits=interface.OPERAND_BITS[operands],
-            feedforward=self._cell(weights, prefix, self.features, self.units),
         )
-        if kind == "duspar":
-            parameters.feedback = self._cell(
-                weights, "feedback/", self.units, self.features
-            )
-            for name, size in (
-                ("feedforward_bias", self.units),
-                ("feedback_bias", self.features),
-            ):
-                pointer = self._copy(weights, name, "float32", (size,))
-                setattr(parameters, name, pointer)
+        self._point(parameters, weights)
         self._pointer = self._library.duspar_layer_create(
             ctypes.byref(parameters), kernel.encode() if kernel else None
         )
@@ -123,28 +115,37 @@ class Layer:
         self._keep.append(array)
         return array.ctypes.data
 
-    def _cell(self, weights, prefix, inputs, outputs):
-        parts = {
-            "gate_kernel": (inputs, outputs),
-            "candidate_kernel": (inputs, outputs),
-            "gate_bias": (outputs,),
-        }
-        if self.weight_type == "int8":
-            parts["gate_scale"] = parts["candidate_scale"] = (outputs,)
-        pointers = {}
-        for name, shape in parts.items():
-            kernel = name.endswith("kernel")
-            dtype = _DTYPES[self.weight_type] if kernel else "float32"
-            pointers[name] = self._copy(weights, prefix + name, dtype, shape)
-        if self.operands != "float32":
-            name = f"{prefix}operand_scale"
+    def _point(self, parameters, weights):
+        """Points the fields of `parameters` at copies of the weights."""
+        cells = (parameters.feedforward, parameters.feedback)
+        biases = ("feedforward_bias", "feedback_bias")
+        for weight in self._operator.weights:
+            shape = self._sizes(weight.shape)
+            dtype = _DTYPES[self.weight_type] if weight.is_kernel else "float32"
+            pointer = self._copy(weights, weight.name, dtype, shape)
+            if weight.role == operators.OFFSET:
+                setattr(parameters, biases[weight.cell], pointer)
+                continue
+            setattr(cells[weight.cell], weight.role, pointer)
+            if weight.is_kernel and self.weight_type == "int8":
+                scale = self._copy(
+                    weights, weight.scale_name, "float32", shape[1:]
+                )
+                field = weight.role.replace("kernel", "scale")
+                setattr(cells[weight.cell], field, scale)
+        if self.operands == "float32":
+            return
+        for cell, operand in zip(cells, self._operator.operands):
+            name = "/".join(filter(None, (operand.cell, "operand_scale")))
             scale = weights.get(name)
             if np.ndim(scale) != 0 or not 0 < float(scale or 0) < np.inf:
                 raise checks.bad_value(
                     f"weights[{name!r}]", "a finite number above 0", scale
                 )
-            pointers["operand_scale"] = float(scale)
-        return interface.Cell(**pointers)
+            cell.operand_scale = float(scale)
+
+    def _sizes(self, shape):
+        return operators.sizes(shape, self.features, self.units)
 
     def __del__(self):
         if self._pointer is not None:
@@ -179,7 +180,7 @@ class Layer:
             )
         batch, steps, _ = np.shape(x)
         x = _array("x", x, "float32", (batch, steps, self.features))
-        widths = [self.units, self.features][: 2 if self._dual else 1]
+        widths = self._sizes(state.width for state in self._operator.states)
         if states is None:
             states = [np.zeros((batch, width)) for width in widths]
         if len(states) != len(widths):
@@ -210,7 +211,3 @@ class Layer:
         )
         interface.check(self._library, status == 0)
         return y, after, counts
-
-    @property
-    def _dual(self):
-        return self.kind == "duspar"

@@ -7,6 +7,7 @@ this registry and know no cell by name.
 
 from dataclasses import dataclass
 
+from keras_duspar import operators
 from keras_duspar.cells import DuSpaRCell
 from keras_duspar.cells import SpaRCell
 from keras_duspar.utils import checks
@@ -86,24 +87,26 @@ def sparse_op_of(cell):
     return function(cell) if function else None
 
 
-@register_sparse_op(SpaRCell)
-def _spar(cell):
-    return SparseOp(
-        "SpaR",
-        [cell.gate_kernel, cell.candidate_kernel],
-        [cell.gate_bias],
-        [(cell, "x")],
-    )
+def _register_own(cell_class, name):
+    """Registers a cell that has the weights of an operator of the table."""
+    operator = operators.BY_NAME[name]
+
+    @register_sparse_op(cell_class)
+    def sparse_op(cell):
+        return SparseOp(
+            name,
+            [_find(cell, weight.name) for weight in operator.kernels],
+            [_find(cell, weight.name) for weight in operator.biases],
+            [(_find(cell, operand.cell), "x") for operand in operator.operands],
+        )
 
 
-@register_sparse_op(DuSpaRCell)
-def _duspar(cell):
-    first, second = (_spar(half) for half in (cell.feedforward, cell.feedback))
-    return SparseOp(
-        "DuSpaR",
-        first.kernels + second.kernels,
-        first.biases
-        + second.biases
-        + [cell.feedforward_bias, cell.feedback_bias],
-        first.operands + second.operands,
-    )
+def _find(cell, path):
+    """What a cell has at a path such as `"feedback/gate_kernel"`."""
+    for name in filter(None, path.split("/")):
+        cell = getattr(cell, name)
+    return cell
+
+
+_register_own(SpaRCell, "SpaR")
+_register_own(DuSpaRCell, "DuSpaR")

@@ -9,6 +9,7 @@ import functools
 import os
 from typing import NamedTuple
 
+from keras_duspar import operators
 from keras_duspar.native import interface
 from keras_duspar.native.library import load
 from keras_duspar.utils import checks
@@ -39,7 +40,7 @@ class Options(NamedTuple):
     @property
     def states(self):
         """Number of states."""
-        return 2 if self.kind == "duspar" else 1
+        return len(operators.BY_KEY[self.kind].states)
 
 
 def default_options(kind):

@@ -10,6 +10,7 @@ from keras import ops
 import keras_duspar
 from keras_duspar import native
 from keras_duspar.layers import native_loop
+from keras_duspar.native import sparse_ops
 from tests.helpers import LAYERS
 from tests.helpers import assert_close
 from tests.helpers import randomize
@@ -263,6 +264,33 @@ def test_a_subclass_of_a_cell_is_left_to_keras(rng, runs):
     layer = LouderSpaR(3)
     assert_close(layer(x, training=True), layer(x))
     assert not runs
+
+
+def test_an_operator_that_the_library_does_not_know(monkeypatch, rng, runs):
+    """Files may have it, for another library; training is left to Keras."""
+
+    class OtherCell(keras_duspar.SpaRCell):
+        pass
+
+    class Other(keras_duspar.SpaR):
+        cell_class = OtherCell
+
+    monkeypatch.setattr(sparse_ops, "_SPARSE_OPS", {})
+    sparse_ops.register_sparse_op(OtherCell)(
+        lambda cell: sparse_ops.SparseOp(
+            "Other",
+            [cell.gate_kernel, cell.candidate_kernel],
+            [cell.gate_bias],
+        )
+    )
+    x = rng.normal(size=(2, 4, 5)).astype("float32")
+    layer = Other(3)
+    assert_close(layer(x, training=True), layer(x))
+    assert not runs
+    assert "cannot train the operator 'Other'" in native_loop.used_by([layer])
+    layer.implementation = "native"
+    with pytest.raises(ValueError, match="`implementation='native'.*'Other'"):
+        layer(x, training=True)
 
 
 def test_switched_off_for_all(monkeypatch, rng, runs):

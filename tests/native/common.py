@@ -2,7 +2,9 @@
 
 import numpy as np
 
-OPS = {"duspar": "DuSpaR", "spar": "SpaR"}
+from keras_duspar import operators
+
+OPS = {key: operator.name for key, operator in operators.BY_KEY.items()}
 
 
 def to_bfloat16(values):
@@ -57,8 +59,13 @@ def make_weights(kind, features, units, weight_type="float32", seed=0):
     return stored, meant
 
 
+def state_widths(operator, features, units):
+    widths = (state.width for state in operator.states)
+    return operators.sizes(widths, features, units)
+
+
 def random_states(kind, rng, batch, features, units):
-    widths = [units, features] if kind == "duspar" else [units]
+    widths = state_widths(operators.BY_KEY[kind], features, units)
     return [
         rng.uniform(-1, 1, (batch, width)).astype("float32") for width in widths
     ]

@@ -8,6 +8,9 @@ import flatbuffers.flexbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from keras_duspar import operators
+from tests.native.common import state_widths
+
 TYPES = {
     "float32": schema.TensorType.FLOAT32,
     "int16": schema.TensorType.INT16,
@@ -95,31 +98,6 @@ class Graph:
         return bytes(builder.Output())
 
 
-# Order of the inputs after the states, as weights are named in `reference`.
-WEIGHTS = {
-    "DuSpaR": [
-        "feedforward/gate_kernel",
-        "feedforward/candidate_kernel",
-        "feedback/gate_kernel",
-        "feedback/candidate_kernel",
-        "feedforward/gate_bias",
-        "feedback/gate_bias",
-        "feedforward_bias",
-        "feedback_bias",
-    ],
-    "SpaR": ["gate_kernel", "candidate_kernel", "gate_bias"],
-}
-SCALES = {
-    "DuSpaR": [
-        "feedforward/gate_scale",
-        "feedforward/candidate_scale",
-        "feedback/gate_scale",
-        "feedback/candidate_scale",
-    ],
-    "SpaR": ["gate_scale", "candidate_scale"],
-}
-
-
 def add_layer(
     graph,
     op,
@@ -132,9 +110,10 @@ def add_layer(
     operands=None,
 ):
     """Adds one layer to a graph; returns its output tensors."""
-    names = list(WEIGHTS[op])
+    operator = operators.BY_NAME[op]
+    names = [weight.name for weight in operator.weights]
     if weight_type == "int8":
-        names += SCALES[op]
+        names += [weight.scale_name for weight in operator.kernels]
     if operands is not None:
         names.append("operand_scales")
     inputs = [x, *states, *(graph.constant(weights[n]) for n in names)]
@@ -164,7 +143,7 @@ def one_layer(
     """A model of one layer, states in and out."""
     graph = Graph()
     x = graph.input((batch, steps, features), signature=[-1, -1, features])
-    widths = [units, features] if op == "DuSpaR" else [units]
+    widths = state_widths(operators.BY_NAME[op], features, units)
     states = [graph.input((batch, w), signature=[-1, w]) for w in widths]
     shapes = [(batch, steps, units), *((batch, w) for w in widths)]
     outputs = add_layer(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from keras_duspar import operators
 from tests.native import common
 from tests.native import models
 
@@ -35,9 +36,10 @@ def build(
         graph.input(shape, x_type if k == 0 else "float32")
         for k, shape in enumerate(shapes or SHAPES)
     ]
-    names = list(models.WEIGHTS["DuSpaR"])
+    operator = operators.BY_NAME["DuSpaR"]
+    names = [weight.name for weight in operator.weights]
     if weight_type == "int8":
-        names += models.SCALES["DuSpaR"]
+        names += [weight.scale_name for weight in operator.kernels]
     if operands is not None:
         stored.setdefault("operand_scales", np.ones(2, "float32"))
         names.append("operand_scales")

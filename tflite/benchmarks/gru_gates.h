@@ -3,7 +3,7 @@
 #define DUSPAR_BENCHMARKS_GRU_GATES_H_
 
 #include "gru.h"
-#include "kernel_gates.h"
+#include "simd/gates.h"
 
 INLINE vf exponential(vf v) {
   vf p, s;

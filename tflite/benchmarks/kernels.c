@@ -17,9 +17,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "gru.h"
-#include "layer.h"
-#include "memory.h"
+#include "layer/layer.h"
 
 enum { FRAMES = 64, MAX_LAYERS = 4, OCCUPANCIES = 6, MAX_ROUNDS = 1000 };
 

@@ -11,8 +11,8 @@
 #include "tensorflow/lite/core/c/common.h"
 #endif
 
+#include "delegate/tflite_abi.h"
 #include "same_layout.h"
-#include "tflite_abi.h"
 
 SAME_VALUE(TFL_OK, kTfLiteOk);
 SAME_VALUE(TFL_ERROR, kTfLiteError);

@@ -7,8 +7,8 @@
 #ifndef DUSPAR_TESTS_HOST_H_
 #define DUSPAR_TESTS_HOST_H_
 
+#include "delegate/tflite_abi.h"
 #include "duspar.h"
-#include "tflite_abi.h"
 
 enum { HOST_TENSORS = 20, HOST_MAX_BYTES = 1 << 20 };
 

@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "host.h"
-#include "kernels.h"
+#include "variants/variants.h"
 
 enum { MAX_BANDS = 130 };
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "check.h"
 #include "host.h"
-#include "layer.h"
-#include "memory.h"
+#include "layer/layer.h"
 
 enum { BATCH = 7, STEPS = 20, FEATURES = 90, UNITS = 110 };
 

@@ -1,8 +1,8 @@
 /* Compares our declarations of XLA's foreign function interface with XLA's own
  * header, which JAX brings: `jax.ffi.include_dir()`. It has only to compile. */
 #include "same_layout.h"
+#include "training/xla_abi.h"
 #include "xla/ffi/api/c_api.h"
-#include "xla_abi.h"
 
 SAME_VALUE(FFI_EXTENSION_METADATA, XLA_FFI_Extension_Metadata);
 SAME_VALUE(FFI_BUFFER, XLA_FFI_ArgType_BUFFER);

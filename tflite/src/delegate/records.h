@@ -1,0 +1,59 @@
+/* What a delegate knows of the operators it has met, for those who ask. */
+#ifndef DUSPAR_DELEGATE_RECORDS_H_
+#define DUSPAR_DELEGATE_RECORDS_H_
+
+#include <stdbool.h>
+
+#include "delegate/counters.h"
+#include "layer/operators.h"
+
+/* One operator. The key says where it was met: a delegate serves several
+ * interpreters, and an interpreter several subgraphs. */
+typedef struct duspar_record {
+  const void* context;
+  int node;
+  const duspar_op* op;
+  char layer[256];
+  duspar_counters counters; /* its lock also guards what follows */
+  bool in_use;
+  size_t features;
+  size_t units;
+  const char* kernel;
+  size_t bytes;
+} duspar_record;
+
+/* A list of records, in the order of their first appearance. */
+typedef struct duspar_records {
+  duspar_lock lock;
+  duspar_record** items;
+  size_t count;
+  size_t room;
+} duspar_records;
+
+void duspar_records_init(duspar_records* records);
+void duspar_records_clear(duspar_records* records);
+
+/* Returns a record for an operator that comes into use: the one that it had
+ * before, if TFLite had put the operator away, or a new one. NULL if there is
+ * no memory. */
+duspar_record* duspar_records_open(duspar_records* records, const void* context,
+                                   int node, const duspar_op* op,
+                                   const char* layer);
+
+/* Marks a record as no longer in use. */
+void duspar_record_close(duspar_record* record);
+
+/* Notes what was learnt when tensors were allocated. Counts of other sizes
+ * are dropped. */
+void duspar_record_describe(duspar_record* record, size_t features,
+                            size_t units, const char* kernel, size_t bytes);
+
+/* Returns record `index`, or NULL beyond the end. */
+duspar_record* duspar_records_get(duspar_records* records, size_t index);
+
+size_t duspar_records_count(duspar_records* records);
+
+/* Fills in the public description of a record. */
+void duspar_record_read(duspar_record* record, duspar_operator* description);
+
+#endif /* DUSPAR_DELEGATE_RECORDS_H_ */

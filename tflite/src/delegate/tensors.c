@@ -1,0 +1,166 @@
+#include "delegate/tensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+const tfl_tensor* duspar_tensor_at(const tfl_context* context, int index) {
+  if (index < 0 || (size_t)index >= context->tensors_size) return NULL;
+  return &context->tensors[index];
+}
+
+/* Writes a shape as "2, 3" for a message. */
+static void print_shape(const int* dims, int rank, char* text, size_t room) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; i < rank && used < room; ++i) {
+    const char* comma = i ? ", " : "";
+    const int more =
+        dims[i] < 0
+            ? snprintf(text + used, room - used, "%sany", comma)
+            : snprintf(text + used, room - used, "%s%d", comma, dims[i]);
+    if (more < 0) return;
+    used += (size_t)more;
+  }
+}
+
+void duspar_tensor_print(const tfl_tensor* tensor, char* text, size_t room) {
+  const tfl_ints* dims = tensor->dims;
+  print_shape(dims ? dims->data : NULL, dims ? dims->size : 0, text, room);
+}
+
+static bool has_shape(const tfl_tensor* tensor, int rank, const int* shape) {
+  const tfl_ints* dims = tensor->dims;
+  if (dims == NULL || dims->size != rank) return false;
+  for (int i = 0; i < rank; ++i) {
+    if (shape[i] < 0 ? dims->data[i] < 0 : dims->data[i] != shape[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+duspar_status duspar_tensor_check(const tfl_tensor* tensor, const char* name,
+                                  int type, int rank, const int* shape) {
+  char expected[64], received[64];
+  if (tensor == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`%s` is missing", name);
+  }
+  if (tensor->type != type) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must have TFLite's type %d, not %d", name, type,
+                       tensor->type);
+  }
+  if (has_shape(tensor, rank, shape)) return DUSPAR_OK;
+  print_shape(shape, rank, expected, sizeof expected);
+  duspar_tensor_print(tensor, received, sizeof received);
+  return duspar_fail(DUSPAR_INVALID, "`%s` must have the shape (%s), not (%s)",
+                     name, expected, received);
+}
+
+duspar_status duspar_tensor_check_constant(const tfl_tensor* tensor,
+                                           const char* name, size_t item) {
+  if (tensor->allocation_type != TFL_MEMORY_MAPPED || tensor->data == NULL ||
+      tensor->sparsity != NULL) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must be a constant of the model, stored densely",
+                       name);
+  }
+  size_t needed = item;
+  for (int i = 0; i < tensor->dims->size; ++i) {
+    if (!duspar_multiply(needed, (size_t)tensor->dims->data[i], &needed)) {
+      return duspar_fail(DUSPAR_INVALID, "`%s` is too large", name);
+    }
+  }
+  if (tensor->bytes >= needed) return DUSPAR_OK;
+  return duspar_fail(DUSPAR_INVALID, "`%s` must have %zu bytes, not %zu", name,
+                     needed, tensor->bytes);
+}
+
+duspar_status duspar_tensor_check_output(const tfl_context* context,
+                                         const char* name, int input_count,
+                                         const int* inputs, const int* outputs,
+                                         int index) {
+  const int place = outputs[index];
+  const tfl_tensor* tensor = duspar_tensor_at(context, place);
+  if (tensor == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`%s` is missing", name);
+  }
+  if (tensor->type != TFL_FLOAT32) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must have TFLite's type %d, not %d", name,
+                       TFL_FLOAT32, tensor->type);
+  }
+  bool shared = tensor->allocation_type == TFL_MEMORY_MAPPED ||
+                tensor->allocation_type == TFL_MEMORY_PERSISTENT_READ_ONLY;
+  for (int i = 0; i < input_count; ++i) {
+    shared = shared || inputs[i] == place;
+  }
+  for (int i = 0; i < index; ++i) {
+    shared = shared || outputs[i] == place;
+  }
+  if (shared) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must be a tensor of its own that can be written",
+                       name);
+  }
+  return DUSPAR_OK;
+}
+
+duspar_status duspar_tensor_resize(tfl_context* context, const char* name,
+                                   int index, int rank, const int* shape) {
+  size_t bytes = sizeof(float);
+  for (int i = 0; i < rank; ++i) {
+    if (!duspar_multiply(bytes, (size_t)shape[i], &bytes) ||
+        bytes > PTRDIFF_MAX) {
+      return duspar_fail(DUSPAR_INVALID, "`%s` would be too large", name);
+    }
+  }
+  tfl_ints* dims = malloc(sizeof *dims + (size_t)rank * sizeof(int));
+  if (dims == NULL) return duspar_fail_memory(sizeof *dims);
+  dims->size = rank;
+  memcpy(dims->data, shape, (size_t)rank * sizeof(int));
+  if (context->resize_tensor(context, &context->tensors[index], dims) !=
+      TFL_OK) {
+    return duspar_fail(DUSPAR_INVALID, "`%s` cannot be resized", name);
+  }
+  return DUSPAR_OK;
+}
+
+bool duspar_tensor_wanted(const tfl_node* node, int index) {
+  for (int i = 0; node->outputs != NULL && i < node->outputs->size; ++i) {
+    if (node->outputs->data[i] == index) return true;
+  }
+  return false;
+}
+
+void duspar_view_set(duspar_view* view, int tensor, int rank,
+                     const int* shape) {
+  *view = (duspar_view){.tensor = tensor, .rank = rank, .bytes = sizeof(float)};
+  for (int i = 0; i < rank; ++i) {
+    view->shape[i] = shape[i];
+    view->bytes *= (size_t)shape[i];
+  }
+}
+
+duspar_status duspar_view_data(const duspar_view* view,
+                               const tfl_context* context, float** data) {
+  const tfl_tensor* tensor = duspar_tensor_at(context, view->tensor);
+  if (tensor == NULL || !has_shape(tensor, view->rank, view->shape)) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "tensor %d has changed since tensors were allocated: "
+                       "allocate them again",
+                       view->tensor);
+  }
+  *data = view->bytes > 0 ? tensor->data : NULL;
+  if (view->bytes > 0 && (tensor->bytes < view->bytes || tensor->data == NULL ||
+                          (uintptr_t)tensor->data % sizeof(float) != 0)) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` has no data, too little, or at a bad address",
+                       tensor->name ? tensor->name : "tensor");
+  }
+  return DUSPAR_OK;
+}

@@ -1,0 +1,129 @@
+/* The part of TFLite's C ABI that a delegate needs.
+ *
+ * TFLite is distributed without headers in its Python packages, so this
+ * library brings its own declarations. They describe the layout that TFLite
+ * has had since version 2.5; `tflite_abi.c` holds the sizes and offsets, and
+ * `tests/abi_official.c` compares them with TFLite's own headers where these
+ * are at hand. Names differ from TFLite's, so that both can be included.
+ */
+#ifndef DUSPAR_DELEGATE_TFLITE_ABI_H_
+#define DUSPAR_DELEGATE_TFLITE_ABI_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Values are TFLite's; the names are ours. */
+enum { TFL_OK = 0, TFL_ERROR = 1 };
+enum {
+  TFL_FLOAT32 = 1,
+  TFL_INT32 = 2,
+  TFL_INT16 = 7,
+  TFL_INT8 = 9,
+};
+enum { TFL_MEMORY_MAPPED = 1, TFL_MEMORY_PERSISTENT_READ_ONLY = 5 };
+enum { TFL_OPERATOR_CUSTOM = 32 };
+enum { TFL_ALLOW_DYNAMIC_TENSORS = 1 };
+
+typedef int tfl_status;
+
+typedef struct tfl_ints {
+  int size;
+  int data[];
+} tfl_ints;
+
+typedef struct tfl_context tfl_context;
+typedef struct tfl_delegate tfl_delegate;
+typedef struct tfl_node tfl_node;
+typedef struct tfl_registration tfl_registration;
+typedef struct tfl_tensor tfl_tensor;
+
+struct tfl_tensor {
+  int type;
+  void* data;
+  tfl_ints* dims;
+  struct {
+    float scale;
+    int32_t zero_point;
+  } params;
+  int allocation_type;
+  size_t bytes;
+  const void* allocation;
+  const char* name;
+  tfl_delegate* delegate;
+  int buffer_handle;
+  bool data_is_stale;
+  bool is_variable;
+  struct {
+    int type;
+    void* params;
+  } quantization;
+  void* sparsity;
+  const tfl_ints* dims_signature;
+};
+
+struct tfl_node {
+  tfl_ints* inputs;
+  tfl_ints* outputs;
+  tfl_ints* intermediates;
+  tfl_ints* temporaries;
+  void* user_data;
+  void* builtin_data;
+  const void* custom_initial_data;
+  int custom_initial_data_size;
+  tfl_delegate* delegate;
+  bool might_have_side_effect;
+};
+
+/* What `init` of a delegate's kernel receives. */
+typedef struct tfl_delegate_params {
+  tfl_delegate* delegate;
+  tfl_ints* nodes_to_replace;
+  tfl_ints* input_tensors;
+  tfl_ints* output_tensors;
+} tfl_delegate_params;
+
+/* Passed by value. The tail grew over time; older runtimes read a prefix,
+ * which the calling conventions of 64-bit processors allow. */
+struct tfl_registration {
+  void* (*init)(tfl_context*, const char* buffer, size_t length);
+  void (*free)(tfl_context*, void* buffer);
+  tfl_status (*prepare)(tfl_context*, tfl_node*);
+  tfl_status (*invoke)(tfl_context*, tfl_node*);
+  const char* (*profiling_string)(const tfl_context*, const tfl_node*);
+  int32_t builtin_code;
+  const char* custom_name;
+  int version;
+  void* registration_external;
+  void* async_kernel;
+  uint64_t inplace_operator;
+};
+
+/* Only the front of TFLite's structure: TFLite makes it, never we. */
+struct tfl_context {
+  size_t tensors_size;
+  tfl_status (*get_execution_plan)(tfl_context*, tfl_ints** plan);
+  tfl_tensor* tensors;
+  void* impl;
+  /* Takes ownership of `dims`, which comes from malloc. */
+  tfl_status (*resize_tensor)(tfl_context*, tfl_tensor*, tfl_ints* dims);
+  void (*report_error)(tfl_context*, const char* format, ...);
+  tfl_status (*add_tensors)(tfl_context*, int count, int* first);
+  tfl_status (*get_node_and_registration)(tfl_context*, int node, tfl_node**,
+                                          tfl_registration**);
+  tfl_status (*replace_nodes)(tfl_context*, tfl_registration, const tfl_ints*,
+                              tfl_delegate*);
+  int recommended_num_threads; /* below 1 if the app has not said */
+};
+
+struct tfl_delegate {
+  void* data;
+  tfl_status (*prepare)(tfl_context*, tfl_delegate*);
+  void* copy_from_buffer_handle;
+  void* copy_to_buffer_handle;
+  void* free_buffer_handle;
+  int64_t flags;
+  void* opaque_delegate_builder;
+};
+
+#endif /* DUSPAR_DELEGATE_TFLITE_ABI_H_ */

@@ -1,9 +1,0 @@
-#if defined(__AVX512VNNI__)
-#define KERNEL duspar_kernel_avx512_vnni
-#define KERNEL_NAME "avx512_vnni"
-#define KERNEL_USABLE (duspar_cpu_has_avx512() && duspar_cpu_has_avx512_vnni())
-#include "cpu.h"
-#include "vector_avx512.h"
-/* The vectors come first. */
-#include "kernel_body.h"
-#endif

@@ -1,9 +1,0 @@
-#if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
-#define KERNEL duspar_kernel_neon_dotprod
-#define KERNEL_NAME "neon_dotprod"
-#define KERNEL_USABLE duspar_cpu_has_dotprod()
-#include "cpu.h"
-#include "vector_neon.h"
-/* The vectors come first. */
-#include "kernel_body.h"
-#endif

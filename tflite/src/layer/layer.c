@@ -1,0 +1,362 @@
+#include "layer/layer.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "layer/operators.h"
+
+/* Fewer products are done before a thread has started: about 0.1 ms. */
+enum { PRODUCTS_A_THREAD = 1 << 22 };
+
+/* Where a run keeps its vectors, in bytes from the start of the scratch. */
+typedef struct scratch_plan {
+  size_t f;
+  size_t g;
+  size_t kernel;
+  size_t bytes;
+} scratch_plan;
+
+struct duspar_layer {
+  const duspar_kernel* kernel;
+  duspar_kind kind;
+  duspar_shape feedforward;
+  duspar_shape feedback;
+  const void* feedforward_packed;
+  const void* feedback_packed;
+  const float* feedforward_bias;
+  const float* feedback_bias;
+  scratch_plan scratch;
+  void* memory; /* behind the four pointers */
+  size_t bytes; /* of it */
+};
+
+/* Checks what comes with operands that are integers. */
+static duspar_status check_operand(const duspar_cell* cell, int bits,
+                                   int inputs, const char* cell_name,
+                                   const char* inputs_name) {
+  /* The largest sum: all operands and all weights, -128, as large as can be. */
+  const int most = (int)(INT32_MAX / (128 * ((1ll << bits) - 1)));
+  if (!(cell->operand_scale > 0 && isfinite(cell->operand_scale) &&
+        isfinite(1.0f / cell->operand_scale))) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s.operand_scale` must be a finite number above 0, "
+                       "and its inverse finite, not %g.",
+                       cell_name, (double)cell->operand_scale);
+  }
+  if (inputs > most) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must be at most %d with operands of %d bits, or "
+                       "sums could overflow, not %d.",
+                       inputs_name, most, bits, inputs);
+  }
+  return DUSPAR_OK;
+}
+
+static duspar_status check_cell(const duspar_cell* cell, bool scaled,
+                                const char* name) {
+  if (cell->gate_kernel == NULL || cell->candidate_kernel == NULL ||
+      cell->gate_bias == NULL) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must have kernels and a gate bias, not NULL.",
+                       name);
+  }
+  if (scaled && (cell->gate_scale == NULL || cell->candidate_scale == NULL)) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`%s` must have scales: its weights are int8.", name);
+  }
+  return DUSPAR_OK;
+}
+
+static duspar_status check_parameters(const duspar_parameters* p) {
+  if (p == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`parameters` must not be NULL.");
+  }
+  if (duspar_op_of(p->kind) == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`kind` must be 0 or 1, not %d.",
+                       (int)p->kind);
+  }
+  if (p->weight_type < 0 || p->weight_type > DUSPAR_INT8) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`weight_type` must be 0, 1 or 2, "
+                       "not %d.",
+                       (int)p->weight_type);
+  }
+  if (p->features < 1 || p->units < 1) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`features` and `units` must be at least 1, not %d "
+                       "and %d.",
+                       (int)p->features, (int)p->units);
+  }
+  const bool scaled = p->weight_type == DUSPAR_INT8;
+  const int bits = p->operand_bits;
+  if (bits != 0 && ((bits != 7 && bits != 8) || !scaled)) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`operand_bits` must be 0, or 7 or 8 with int8 weights, "
+                       "not %d.",
+                       bits);
+  }
+  duspar_status status = check_cell(&p->feedforward, scaled, "feedforward");
+  if (status == DUSPAR_OK && bits != 0) {
+    status = check_operand(&p->feedforward, bits, p->features, "feedforward",
+                           "features");
+  }
+  if (status != DUSPAR_OK || p->kind == DUSPAR_KIND_SPAR) return status;
+  if (p->feedforward_bias == NULL || p->feedback_bias == NULL) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`feedforward_bias` and `feedback_bias` of DuSpaR must "
+                       "not be NULL.");
+  }
+  status = check_cell(&p->feedback, scaled, "feedback");
+  if (status != DUSPAR_OK || bits == 0) return status;
+  return check_operand(&p->feedback, bits, p->units, "feedback", "units");
+}
+
+static bool plan_scratch(duspar_layer* layer) {
+  const size_t features = layer->feedforward.inputs;
+  const size_t units = layer->feedforward.outputs;
+  scratch_plan* plan = &layer->scratch;
+  size_t end = 0, forward, back = 0;
+  plan->f = end;
+  if (!duspar_add_lines(units, sizeof(float), &end)) return false;
+  plan->g = end;
+  if (!duspar_add_lines(features, sizeof(float), &end)) return false;
+  plan->kernel = end;
+  if (!layer->kernel->scratch_bytes(&layer->feedforward, &forward) ||
+      (layer->kind == DUSPAR_KIND_DUSPAR &&
+       !layer->kernel->scratch_bytes(&layer->feedback, &back)) ||
+      !duspar_add_lines(forward > back ? forward : back, 1, &end)) {
+    return false;
+  }
+  plan->bytes = end;
+  return true;
+}
+
+/* Copies all weights into one block of memory. */
+static duspar_status pack_weights(duspar_layer* layer,
+                                  const duspar_parameters* p) {
+  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  const size_t features = layer->feedforward.inputs;
+  const size_t units = layer->feedforward.outputs;
+  size_t forward = 0, back = 0, total = 0;
+  bool fits = layer->kernel->packed_bytes(&layer->feedforward, &forward) &&
+              duspar_add_lines(forward, 1, &total);
+  const size_t back_start = total;
+  fits = fits && layer->kernel->packed_bytes(&layer->feedback, &back) &&
+         duspar_add_lines(dual ? back : 0, 1, &total);
+  const size_t units_start = total;
+  fits = fits && duspar_add_lines(units, sizeof(float), &total);
+  const size_t features_start = total;
+  fits = fits && duspar_add_lines(features, sizeof(float), &total);
+  if (!fits) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "%zu features and %zu units are more than memory can "
+                       "hold.",
+                       features, units);
+  }
+  char* memory = duspar_allocate(total);
+  if (memory == NULL) return duspar_fail_memory(total);
+  layer->memory = memory;
+  layer->bytes = total;
+  layer->kernel->pack(&layer->feedforward, &p->feedforward, memory);
+  layer->feedforward_packed = memory;
+  if (dual) {
+    layer->kernel->pack(&layer->feedback, &p->feedback, memory + back_start);
+    memset(memory + units_start, 0, total - units_start);
+    memcpy(memory + units_start, p->feedforward_bias, units * sizeof(float));
+    memcpy(memory + features_start, p->feedback_bias, features * sizeof(float));
+    layer->feedback_packed = memory + back_start;
+    layer->feedforward_bias = (const void*)(memory + units_start);
+    layer->feedback_bias = (const void*)(memory + features_start);
+  }
+  return DUSPAR_OK;
+}
+
+duspar_layer* duspar_layer_create(const duspar_parameters* p,
+                                  const char* kernel) {
+  if (check_parameters(p) != DUSPAR_OK) return NULL;
+  const duspar_kernel* found = duspar_kernel_find(kernel);
+  if (found == NULL) return NULL;
+  duspar_layer* layer = calloc(1, sizeof *layer);
+  if (layer == NULL) {
+    duspar_fail_memory(sizeof *layer);
+    return NULL;
+  }
+  const duspar_weight_type type = (duspar_weight_type)p->weight_type;
+  layer->kernel = found;
+  layer->kind = (duspar_kind)p->kind;
+  layer->feedforward = (duspar_shape){(size_t)p->features, (size_t)p->units,
+                                      type, p->operand_bits};
+  layer->feedback = (duspar_shape){(size_t)p->units, (size_t)p->features, type,
+                                   p->operand_bits};
+  if (!plan_scratch(layer)) {
+    duspar_fail(DUSPAR_INVALID, "`features` and `units` are too large.");
+    duspar_layer_destroy(layer);
+    return NULL;
+  }
+  if (pack_weights(layer, p) != DUSPAR_OK) {
+    duspar_layer_destroy(layer);
+    return NULL;
+  }
+  return layer;
+}
+
+void duspar_layer_destroy(duspar_layer* layer) {
+  if (layer == NULL) return;
+  duspar_release(layer->memory);
+  free(layer);
+}
+
+const char* duspar_layer_kernel(const duspar_layer* layer) {
+  return layer->kernel->name;
+}
+
+size_t duspar_layer_bytes(const duspar_layer* layer) { return layer->bytes; }
+
+size_t duspar_layer_scratch(const duspar_layer* layer) {
+  return layer->scratch.bytes;
+}
+
+/* Runs one sequence; `f` and `g` are its states, `y` may be NULL. */
+static void run_sequence(const duspar_layer* layer, size_t steps,
+                         const float* x, float* f, float* g, float* y,
+                         char* scratch, duspar_counts* counts) {
+  const size_t features = layer->feedforward.inputs;
+  const size_t units = layer->feedforward.outputs;
+  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  duspar_step* step =
+      layer->kernel->step[duspar_shape_format(&layer->feedforward)];
+  void* room = scratch + layer->scratch.kernel;
+  for (size_t t = 0; t < steps; ++t, x += features) {
+    float* out = y != NULL ? y + t * units : NULL;
+    const duspar_step_operand error = {x, dual ? g : NULL, layer->feedback_bias,
+                                       NULL};
+    counts->nonzeros[0] +=
+        step(&layer->feedforward, layer->feedforward_packed, &error, f, room);
+    if (!dual) {
+      if (out != NULL) memcpy(out, f, units * sizeof(float));
+      continue;
+    }
+    const duspar_step_operand output = {NULL, f, layer->feedforward_bias, out};
+    counts->nonzeros[1] +=
+        step(&layer->feedback, layer->feedback_packed, &output, g, room);
+  }
+  counts->steps += steps;
+}
+
+/* What lies behind a state, up to a whole cache line: kernels compute with it,
+ * so it had better be zero than anything. */
+static void clear_tail(float* state, size_t size) {
+  const size_t line = DUSPAR_ALIGNMENT / sizeof(float);
+  for (; size % line != 0; ++size) state[size] = 0.0f;
+}
+
+/* Runs the sequences from `first` up to `end`. */
+static void run_sequences(const duspar_layer* layer, const duspar_sequence* s,
+                          size_t first, size_t end, char* scratch,
+                          duspar_counts* counts) {
+  const size_t features = layer->feedforward.inputs;
+  const size_t units = layer->feedforward.outputs;
+  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  float* f = (void*)(scratch + layer->scratch.f);
+  float* g = (void*)(scratch + layer->scratch.g);
+  clear_tail(f, units);
+  clear_tail(g, features);
+  for (size_t b = first; b < end; ++b) {
+    const float* x = s->steps ? s->x + b * s->steps * features : NULL;
+    float* y = s->steps && s->y ? s->y + b * s->steps * units : NULL;
+    memcpy(f, s->f0 + b * units, units * sizeof(float));
+    if (dual) memcpy(g, s->g0 + b * features, features * sizeof(float));
+    run_sequence(layer, s->steps, x, f, g, y, scratch, counts);
+    if (s->f) memcpy(s->f + b * units, f, units * sizeof(float));
+    if (dual && s->g) {
+      memcpy(s->g + b * features, g, features * sizeof(float));
+    }
+  }
+}
+
+size_t duspar_layer_threads(const duspar_layer* layer, size_t batch,
+                            size_t steps, size_t threads) {
+  const double products = (double)batch * (double)steps * 4 *
+                          (double)layer->feedforward.inputs *
+                          (double)layer->feedforward.outputs;
+  const double most = products / PRODUCTS_A_THREAD;
+  if (threads > DUSPAR_MAX_THREADS) threads = DUSPAR_MAX_THREADS;
+  if (threads > batch) threads = batch;
+  if ((double)threads > most) threads = (size_t)most;
+  return threads > 1 ? threads : 1;
+}
+
+/* What the threads of a run share. */
+typedef struct parallel_run {
+  const duspar_layer* layer;
+  const duspar_sequence* sequence;
+  char* scratch;
+  size_t threads;
+  duspar_counts counts[DUSPAR_MAX_THREADS];
+} parallel_run;
+
+static void run_part(void* context, size_t part) {
+  parallel_run* run = context;
+  const size_t batch = run->sequence->batch;
+  duspar_counts counts = {0}; /* threads had better not share a cache line */
+  run_sequences(run->layer, run->sequence, part * batch / run->threads,
+                (part + 1) * batch / run->threads,
+                run->scratch + part * run->layer->scratch.bytes, &counts);
+  run->counts[part] = counts;
+}
+
+void duspar_layer_execute(const duspar_layer* layer, const duspar_sequence* s,
+                          void* scratch, size_t threads,
+                          duspar_counts* counts) {
+  counts->invocations += 1;
+  if (threads <= 1) {
+    run_sequences(layer, s, 0, s->batch, scratch, counts);
+    return;
+  }
+  parallel_run run = {layer, s, scratch, threads, {{0}}};
+  duspar_parallel(threads, threads, run_part, &run);
+  for (size_t part = 0; part < threads; ++part) {
+    counts->steps += run.counts[part].steps;
+    counts->nonzeros[0] += run.counts[part].nonzeros[0];
+    counts->nonzeros[1] += run.counts[part].nonzeros[1];
+  }
+}
+
+duspar_status duspar_layer_run(const duspar_layer* layer, int64_t batch,
+                               int64_t steps, const float* x, const float* f0,
+                               const float* g0, float* y, float* f, float* g,
+                               duspar_counts* counts) {
+  if (layer == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`layer` must not be NULL.");
+  }
+  if (batch < 0 || steps < 0) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`batch` and `steps` must not be negative: %lld, %lld.",
+                       (long long)batch, (long long)steps);
+  }
+  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  if (batch > 0 &&
+      ((steps > 0 && x == NULL) || f0 == NULL || (dual && g0 == NULL))) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`x` and the initial states must not be NULL.");
+  }
+  void* scratch = duspar_allocate(layer->scratch.bytes);
+  if (scratch == NULL) return duspar_fail_memory(layer->scratch.bytes);
+  const duspar_sequence sequence = {
+      (size_t)batch, (size_t)steps, x, f0, g0, y, f, g};
+  duspar_counts counted = {0};
+  duspar_layer_execute(layer, &sequence, scratch, 1, &counted);
+  duspar_release(scratch);
+  if (counts != NULL) {
+    counts->invocations += counted.invocations;
+    counts->steps += counted.steps;
+    counts->nonzeros[0] += counted.nonzeros[0];
+    counts->nonzeros[1] += counted.nonzeros[1];
+  }
+  return DUSPAR_OK;
+}

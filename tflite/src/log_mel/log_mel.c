@@ -1,0 +1,145 @@
+#include "log_mel/log_mel.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "variants/variants.h"
+
+struct duspar_log_mel {
+  const duspar_kernel* kernel;
+  size_t length, hop, bands;
+  void* packed;
+  void* scratch; /* of one thread */
+  size_t scratch_bytes;
+};
+
+/* Fewer are done before a thread has started: about 0.2 ms. */
+enum { FRAMES_A_THREAD = 256 };
+
+static duspar_status check_filters(const duspar_log_mel_parameters* p) {
+  const int32_t bins = (int32_t)(p->length / 2 + 1);
+  size_t entries = 0;
+  for (size_t b = 0; b < p->bands; ++b) {
+    const int32_t first = p->edges[2 * b], end = p->edges[2 * b + 1];
+    if (first < 0 || end < first || end > bins) {
+      return duspar_fail(DUSPAR_INVALID,
+                         "`edges` of filter %zu must rise from 0 to at most "
+                         "%d, not %d to %d",
+                         b, (int)bins, (int)first, (int)end);
+    }
+    entries += (size_t)(end - first);
+  }
+  if (entries == p->filter_size) return DUSPAR_OK;
+  return duspar_fail(DUSPAR_INVALID,
+                     "`filters` must have the %zu entries between their edges, "
+                     "not %zu",
+                     entries, p->filter_size);
+}
+
+static duspar_status check(const duspar_log_mel_parameters* p) {
+  if (p->length < DUSPAR_MIN_FRAME || p->length > DUSPAR_MAX_FRAME ||
+      (p->length & (p->length - 1)) != 0) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`window` must have a power of two from %d to %d "
+                       "entries, not %zu",
+                       DUSPAR_MIN_FRAME, DUSPAR_MAX_FRAME, p->length);
+  }
+  if (p->hop < 1 || p->bands < 1 || p->bands > INT32_MAX / 2) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`hop` and the number of bands must be at least 1, not "
+                       "%zu and %zu",
+                       p->hop, p->bands);
+  }
+  /* The logarithm of a smaller number would be wrong. */
+  if (!(p->offset >= FLT_MIN && isfinite(p->offset))) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`offset` must be a finite number of at least %g, not "
+                       "%g",
+                       (double)FLT_MIN, (double)p->offset);
+  }
+  return check_filters(p);
+}
+
+duspar_log_mel* duspar_log_mel_create(const duspar_log_mel_parameters* p,
+                                      const char* kernel) {
+  const duspar_kernel* found = duspar_kernel_find(kernel);
+  size_t packed = 0, scratch = 0;
+  if (found == NULL || check(p) != DUSPAR_OK) return NULL;
+  duspar_log_mel* made = calloc(1, sizeof *made);
+  if (made == NULL || !found->log_mel.bytes(p, &packed, &scratch)) {
+    duspar_fail_memory(sizeof *made);
+    free(made);
+    return NULL;
+  }
+  made->kernel = found;
+  made->length = p->length;
+  made->hop = p->hop;
+  made->bands = p->bands;
+  made->scratch_bytes = scratch;
+  made->packed = duspar_allocate(packed);
+  made->scratch = duspar_allocate(scratch);
+  if (made->packed == NULL || made->scratch == NULL) {
+    duspar_fail_memory(packed + scratch);
+    duspar_log_mel_destroy(made);
+    return NULL;
+  }
+  found->log_mel.pack(p, made->packed);
+  return made;
+}
+
+void duspar_log_mel_destroy(duspar_log_mel* front_end) {
+  if (front_end == NULL) return;
+  duspar_release(front_end->packed);
+  duspar_release(front_end->scratch);
+  free(front_end);
+}
+
+size_t duspar_log_mel_frames(size_t length, size_t hop, size_t samples) {
+  return samples < length ? 0 : (samples - length) / hop + 1;
+}
+
+/* What the threads of a run share. */
+typedef struct parallel_run {
+  const duspar_log_mel* front_end;
+  size_t frames, samples, all; /* frames of a recording, and of all */
+  const float* audio;
+  float* features;
+  char* scratch;
+  size_t threads;
+} parallel_run;
+
+static void run_part(void* context, size_t part) {
+  const parallel_run* run = context;
+  const duspar_log_mel* m = run->front_end;
+  const size_t end = (part + 1) * run->all / run->threads;
+  char* scratch = run->scratch + part * m->scratch_bytes;
+  for (size_t n = part * run->all / run->threads; n < end; ++n) {
+    const size_t recording = n / run->frames, frame = n % run->frames;
+    m->kernel->log_mel.run(
+        m->packed, run->audio + recording * run->samples + frame * m->hop,
+        run->features + n * m->bands, scratch);
+  }
+}
+
+void duspar_log_mel_execute(const duspar_log_mel* m, size_t batch,
+                            size_t samples, const float* audio, float* features,
+                            size_t threads) {
+  const size_t frames = duspar_log_mel_frames(m->length, m->hop, samples);
+  const size_t useful = batch * frames / FRAMES_A_THREAD;
+  parallel_run run = {m,     frames,   samples,    batch * frames,
+                      audio, features, m->scratch, 1};
+  if (threads > DUSPAR_MAX_THREADS) threads = DUSPAR_MAX_THREADS;
+  if (threads > useful) threads = useful;
+  void* more = NULL;
+  if (threads > 1) more = duspar_allocate(threads * m->scratch_bytes);
+  if (more != NULL) {
+    run.scratch = more;
+    run.threads = threads;
+  }
+  duspar_parallel(run.threads, run.threads, run_part, &run);
+  duspar_release(more);
+}

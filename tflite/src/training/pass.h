@@ -1,0 +1,88 @@
+/* Forward and backward passes over whole sequences, in slices of the batch.
+ *
+ * A trainer computes one slice with one kind of instructions. The template
+ * `training_slice.h` is compiled once for each of them, by a file
+ * `training_*.c`; `training.c` checks, divides the batch and adds up.
+ *
+ * Rows of numbers are padded to whole vectors: a width w becomes w rounded up
+ * to a multiple of `lanes`. What lies in the padding is zero.
+ */
+#ifndef DUSPAR_TRAINING_PASS_H_
+#define DUSPAR_TRAINING_PASS_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "duspar.h"
+
+/* A sparsifying cell, ready to be multiplied. */
+typedef struct duspar_packed_cell {
+  size_t inputs, outputs;
+  float* panels; /* of gate and candidate side by side, for forward */
+  float* rows;   /* of gate and candidate after each other, for backward */
+  float* gate_bias;
+  float* offset; /* feedforward: added to f; feedback: added to g */
+} duspar_packed_cell;
+
+/* What all slices of a pass share. A forward pass leaves the gradients NULL.
+ */
+typedef struct duspar_pass {
+  bool dual; /* DuSpaR */
+  size_t batch, steps, features, units;
+  size_t chunk; /* steps between states that are kept */
+  size_t padded_features, padded_units;
+  duspar_packed_cell cells[2];
+  const float *x, *f0, *g0;
+  float *y, *f, *g;
+  const float *dy, *df, *dg;
+  float *dx, *df0, *dg0;
+} duspar_pass;
+
+/* Gradients of the weights of one slice, padded. */
+typedef struct duspar_slice_gradients {
+  float* kernels[2]; /* (inputs, gate and candidate) of each cell */
+  float* gate_bias[2];
+  float* offset[2];
+} duspar_slice_gradients;
+
+/* Some rows of the batch. */
+typedef struct duspar_slice {
+  size_t first, rows;
+  float* reserve; /* states before each chunk, for backward; or NULL */
+  float* gates;   /* of all steps, or NULL: they are computed again */
+  float* scratch;
+  duspar_slice_gradients gradients;
+} duspar_slice;
+
+typedef struct duspar_trainer {
+  const char* name;
+  size_t lanes;
+  /* Whether this processor can run it. */
+  bool (*usable)(void);
+  /* Floats of scratch memory of a slice. */
+  size_t (*scratch)(const duspar_pass* pass, size_t rows, bool backward);
+  /* Copies the kernels of a cell to where it points. */
+  void (*pack)(const duspar_packed_cell* cell, const float* gate,
+               const float* candidate, bool backward);
+  void (*forward)(const duspar_pass* pass, const duspar_slice* slice);
+  void (*backward)(const duspar_pass* pass, const duspar_slice* slice);
+} duspar_trainer;
+
+/* NULL where the compiler cannot make it. */
+extern const duspar_trainer* const duspar_trainer_avx512;
+extern const duspar_trainer* const duspar_trainer_avx2;
+extern const duspar_trainer* const duspar_trainer_neon;
+extern const duspar_trainer* const duspar_trainer_portable;
+
+/* Floats of the states of a slice: f, then g. */
+static inline size_t duspar_states_size(const duspar_pass* pass, size_t rows) {
+  return rows * (pass->padded_units + (pass->dual ? pass->padded_features : 0));
+}
+
+/* Floats of what a step of a slice computes: gate and candidate of the
+ * feedforward cell, then of the other. */
+static inline size_t duspar_gates_size(const duspar_pass* pass, size_t rows) {
+  return 2 * duspar_states_size(pass, rows);
+}
+
+#endif /* DUSPAR_TRAINING_PASS_H_ */

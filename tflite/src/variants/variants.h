@@ -1,0 +1,104 @@
+/* Kernels: one sparsifying cell, computed with one kind of instructions.
+ *
+ * A kernel packs the weights of a cell once, in the layout that it likes, and
+ * then makes steps. Layers and the delegate know nothing of the layout. A new
+ * kernel is one file with one `duspar_kernel`, named in the table in
+ * `kernels.c`; tests hold each against the reference.
+ */
+#ifndef DUSPAR_VARIANTS_VARIANTS_H_
+#define DUSPAR_VARIANTS_VARIANTS_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "duspar.h"
+#include "log_mel/log_mel.h"
+
+/* What a step multiplies: operands are float32, but integers in the last. */
+typedef enum duspar_format {
+  DUSPAR_FORMAT_FLOAT32 = DUSPAR_FLOAT32,
+  DUSPAR_FORMAT_BFLOAT16 = DUSPAR_BFLOAT16,
+  DUSPAR_FORMAT_INT8 = DUSPAR_INT8,
+  DUSPAR_FORMAT_INTEGER, /* int8 times uint7 or uint8 */
+  DUSPAR_FORMATS,
+} duspar_format;
+
+/* The size of a cell, and what it is made of. */
+typedef struct duspar_shape {
+  size_t inputs;
+  size_t outputs;
+  duspar_weight_type weight_type;
+  int operand_bits; /* 0, 7 or 8 */
+} duspar_shape;
+
+/* The operand of a step, not rectified yet: x - (state + bias); x where there
+ * is no state; state + bias where there is no x. `state` and `bias` lie on
+ * borders of cache lines and are whole numbers of them, `x` and `out` lie
+ * anywhere. */
+typedef struct duspar_step_operand {
+  const float* x;
+  const float* state;
+  const float* bias;
+  float* out; /* where the operand goes, too, or NULL */
+} duspar_step_operand;
+
+/* Makes one step: state = S(a, state) with the operand a. `packed`, `state`
+ * and `scratch` lie on borders of cache lines, and `state` is a whole number
+ * of them; what lies behind its end may be changed. Returns how many entries
+ * of relu(a) are not zero, after they were rounded to integers if they are.
+ * NaN is counted. */
+typedef size_t duspar_step(const duspar_shape* shape, const void* packed,
+                           const duspar_step_operand* a, float* state,
+                           void* scratch);
+
+typedef struct duspar_kernel {
+  const char* name;
+  /* Whether this processor can run it. */
+  bool (*usable)(void);
+  /* Sets the bytes that packed weights take; false if that has no room. */
+  bool (*packed_bytes)(const duspar_shape* shape, size_t* bytes);
+  /* Sets the bytes of scratch memory of a step; false as above. */
+  bool (*scratch_bytes)(const duspar_shape* shape, size_t* bytes);
+  /* Copies weights to `packed`. They may lie at any address. */
+  void (*pack)(const duspar_shape* shape, const duspar_cell* cell,
+               void* packed);
+  duspar_step* step[DUSPAR_FORMATS];
+  /* The log-mel front end, likewise. */
+  struct {
+    bool (*bytes)(const duspar_log_mel_parameters* p, size_t* packed,
+                  size_t* scratch);
+    void (*pack)(const duspar_log_mel_parameters* p, void* packed);
+    /* Computes the features of the frame that begins at `frame`. */
+    void (*run)(const void* packed, const float* frame, float* features,
+                void* scratch);
+  } log_mel;
+} duspar_kernel;
+
+/* What needs no options of the compiler is there in every build; CMake, which
+ * can give options file by file, names the others. */
+#if defined(__aarch64__) && !defined(DUSPAR_HAS_NEON)
+#define DUSPAR_HAS_NEON
+#endif
+#if defined(__GNUC__) && !defined(DUSPAR_HAS_PORTABLE)
+#define DUSPAR_HAS_PORTABLE
+#endif
+
+extern const duspar_kernel duspar_kernel_avx512_vnni;
+extern const duspar_kernel duspar_kernel_avx512;
+extern const duspar_kernel duspar_kernel_avx2;
+extern const duspar_kernel duspar_kernel_neon_dotprod;
+extern const duspar_kernel duspar_kernel_neon;
+extern const duspar_kernel duspar_kernel_portable;
+extern const duspar_kernel duspar_kernel_reference;
+
+/* Returns the kernel of that name, or the fastest usable one for NULL. Sets
+ * the error and returns NULL if there is none. */
+const duspar_kernel* duspar_kernel_find(const char* name);
+
+/* Returns what a step of that shape multiplies. */
+duspar_format duspar_shape_format(const duspar_shape* shape);
+
+/* Returns the bytes of one weight. */
+size_t duspar_weight_bytes(duspar_weight_type type);
+
+#endif /* DUSPAR_VARIANTS_VARIANTS_H_ */
