@@ -1,16 +1,20 @@
-"""Imports Keras before all else, and says plainly if its backend is missing.
+"""What happens when Keras is imported, by whom ever, after this package.
 
-What Keras says of it is a long traceback out of its own files.
+`keras_duspar` does not import Keras by itself. Once Keras is there, our
+classes are registered, so that models load without `custom_objects`; and if
+its backend is missing, the error is one line instead of a long traceback out
+of Keras' own files.
 """
 
 import importlib
+import importlib.abc
 import importlib.util
 import os
-import pathlib
 import sys
 
+from keras_duspar.utils import lazy
+
 BACKENDS = ("tensorflow", "jax", "torch")
-COMMAND = "keras-duspar"
 
 
 def problem(name, asked_by="`KERAS_BACKEND`"):
@@ -35,25 +39,6 @@ def problem(name, asked_by="`KERAS_BACKEND`"):
     return None
 
 
-def _import_keras():
-    """Imports Keras, or raises an `ImportError` that tells what to do."""
-    # Here and not in the command's own code, which comes after Keras.
-    program = pathlib.Path(getattr(sys, "argv", [""])[0]).name
-    is_command = program.startswith(COMMAND)
-    if is_command:
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    try:
-        importlib.import_module("keras")
-    except (ImportError, ValueError) as error:
-        message = _explanation(error)
-        if message is None:
-            raise
-        if is_command and not os.environ.get("KERAS_DUSPAR_DEBUG"):
-            print(f"{COMMAND}: {message}", file=sys.stderr)
-            raise SystemExit(2) from error
-        raise ImportError(message) from error
-
-
 def _explanation(error):
     """What is wrong with the backend, `None` if it is something else."""
     asked = os.environ.get("KERAS_BACKEND")
@@ -66,4 +51,58 @@ def _explanation(error):
     return problem(missing, "Keras' backend, which `KERAS_BACKEND` chooses,")
 
 
-_import_keras()
+def prepare():
+    """Registers our classes with Keras, now or once it is imported."""
+    if "keras" in sys.modules:
+        lazy.call_when_idle(_register)
+    elif not any(isinstance(finder, _KerasFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _KerasFinder())
+
+
+def _register():
+    importlib.import_module("keras_duspar.registration")
+
+
+class _KerasFinder(importlib.abc.MetaPathFinder):
+    """Finds Keras as the other finders do, and puts our loader before it.
+
+    Looking for Keras, as `importlib.util.find_spec()` does, imports nothing
+    and changes nothing. Once Keras has been imported, this finder is gone.
+    """
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "keras":
+            return None
+        for finder in sys.meta_path:
+            if finder is not self and hasattr(finder, "find_spec"):
+                spec = finder.find_spec(name, path, target)
+                if spec is not None:
+                    if spec.loader is not None:
+                        spec.loader = _KerasLoader(spec.loader, self)
+                    return spec
+        return None
+
+
+class _KerasLoader(importlib.abc.Loader):
+    def __init__(self, loader, finder):
+        self._loader, self._finder = loader, finder
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        # The module shall look as if we had not been there.
+        module.__loader__ = module.__spec__.loader = self._loader
+        try:
+            self._loader.exec_module(module)
+        except (ImportError, ValueError) as error:
+            message = _explanation(error)
+            if message is None:
+                raise
+            raise ImportError(message) from error
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
+        lazy.call_when_idle(_register)

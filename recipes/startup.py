@@ -1,5 +1,6 @@
 """What a recipe does before it imports Keras."""
 
+import importlib
 import os
 import sys
 
@@ -8,6 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 try:
     from keras_duspar.utils.optional import optional_package
 
+    importlib.import_module("keras")  # says if the backend is missing
     # Every recipe needs these, whatever the backend.
     for name in ("rich", "yaml", "tensorflow"):
         optional_package(name)

@@ -2,7 +2,6 @@
 
 import doctest
 import inspect
-import pkgutil
 import re
 
 import keras
@@ -16,16 +15,14 @@ from tests.conftest import ROOT
 def public_objects():
     """Every public class and function, by its qualified name."""
     modules = [keras_duspar]
-    modules += [
-        getattr(keras_duspar, info.name)
-        for info in pkgutil.iter_modules(keras_duspar.__path__)
-        if hasattr(keras_duspar, info.name)
-        # The others are for the package only.
-        and info.name not in ("checks", "docstrings", "nesting", "pruning")
-    ]
+    for name in dir(keras_duspar):
+        value = getattr(keras_duspar, name)
+        if inspect.ismodule(value):
+            modules.append(value)
     found = {}
     for module in modules:
-        for name, value in vars(module).items():
+        for name in dir(module):
+            value = getattr(module, name)
             ours = getattr(value, "__module__", "") or ""
             if name.startswith("_") or not ours.startswith("keras_duspar"):
                 continue

@@ -4,5 +4,11 @@ Such a module has a docstring, whose first line is the command's help,
 `add_arguments(parser)` and `run(arguments)`, which may return an exit code.
 """
 
-from keras_duspar.cli.main import CommandError
-from keras_duspar.cli.main import main
+from keras_duspar.utils import lazy
+
+lazy.attach(
+    __name__,
+    {
+        ".main": ["CommandError", "main"],
+    },
+)

@@ -26,6 +26,8 @@ def main(arguments=None):
         the standard error tells.
     """
     parsed = make_parser().parse_args(arguments)
+    # Before TensorFlow is imported, whose messages are not for users.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
         return parsed.run(parsed) or 0
     except (CommandError, AudioFileError, ImportError) as error:

@@ -1,18 +1,18 @@
 """Models that commands run: where they lie and what they are for."""
 
+import itertools
 import json
 import pathlib
 import zipfile
 
-import keras
+import numpy as np
 
 from keras_duspar.cli.main import CommandError
-from keras_duspar.streaming import Stream
 
 SAMPLE_RATE = 16000
 TASKS = {
     "kws": ("keyword_spotter", "spots words", "spot"),
-    "slu": ("intent_recognizer", "recognises intents", "understand"),
+    "slu": ("intent_recognizer", "recognizes intents", "understand"),
     "se": ("speech_enhancer", "enhances speech", "enhance"),
 }
 
@@ -22,58 +22,124 @@ def add_arguments(parser, labels=True):
     parser.add_argument(
         "--model",
         required=True,
-        metavar="RUN",
-        help="folder of a training run, or a .keras file",
+        metavar="MODEL",
+        help="folder of a training run, a .keras file, or a .tflite file, "
+        "which needs neither Keras nor its backend",
     )
     if labels:
         parser.add_argument(
             "--labels",
             metavar="FILE",
-            help="names of the classes, one a line or as a JSON list; by "
-            "default those of the run, or labels.json beside the model",
+            help="names of the classes, one per line or as a JSON list; by "
+            "default those of the run or of the .tflite file, or labels.json "
+            "beside the model",
         )
 
 
-class TrainedModel:
-    """A model with the names of its classes, run as a stream.
+def load(path, task, labels=None):
+    """Loads a model with the names of its classes.
 
     Args:
-        path: Folder of a run, with `model.keras` and `config.json`, or a
-            `.keras` file.
+        path: Folder of a run, with `model.keras` and `config.json`, a
+            `.keras` file or a `.tflite` file.
         task: String, `"kws"`, `"slu"` or `"se"`: what it must be for.
         labels: File with the names of the classes, or `None`.
 
-    Attributes:
-        stream: A `keras_duspar.streaming.Stream` over about one second.
-        sample_rate: Integer, samples a second of the model's input.
-        labels: List of strings, the names of the classes.
+    Returns:
+        A `KerasModel` or `TFLiteModel`. `run(blocks)` yields the outputs of a
+        recording that comes in blocks of shape `(channels, samples)`, and the
+        attributes are `sample_rate`, `labels`, `hop`, the least samples that
+        give an output, and `group`, the samples for each time step of the
+        output.
     """
+    if pathlib.Path(path).suffix == ".tflite":
+        return TFLiteModel(path, task, labels)
+    return KerasModel(path, task, labels)
+
+
+class KerasModel:
+    """A Keras model, run as a stream of chunks of about one second."""
 
     def __init__(self, path, task, labels=None):
         file, config = find_run(path)
+        import keras  # noqa: PLC0415
+
+        from keras_duspar import models  # noqa: PLC0415
+        from keras_duspar.streaming import Stream  # noqa: PLC0415
+
         try:
             model = keras.saving.load_model(file, compile=False)
         except Exception as e:  # of many kinds, for files that are no models
             reason = (str(e).strip() or type(e).__name__).splitlines()[0]
             raise CommandError(f"{file} cannot be loaded: {reason}") from e
-        check_task(file, model, config, task)
-        hop = Stream(model).hop
+        check_task(file, config.get("task", model.name), task)
+        self.hop = Stream(model).hop
         # A multiple of 64 brings whole groups to the pooling layers.
-        frames = 64 * max(1, round(SAMPLE_RATE / hop / 64))
-        self.stream = Stream(model, frames)
-        self.sample_rate = self.stream.sample_rate or SAMPLE_RATE
-        self.labels = None
-        if task != "se":
-            classes = model.output_shape[-1] - (task == "slu")  # the blank
-            self.labels = find_labels(file, config, labels, classes)
+        frames = 64 * max(1, round(SAMPLE_RATE / self.hop / 64))
+        self._stream = Stream(model, frames)
+        self.sample_rate = self._stream.sample_rate or SAMPLE_RATE
+        self.group = models.group_samples(model) if task == "slu" else None
+        self.labels = find_labels(
+            file, config, labels, task, model.output_shape[-1]
+        )
+
+    def run(self, blocks):
+        self._stream.reset()
+        for block in blocks:
+            yield self._stream.push(block)
+        yield self._stream.finish()
 
 
-def find_run(path, argument="--model"):
+class TFLiteModel:
+    """A `.tflite` file, of streams or of whole recordings."""
+
+    def __init__(self, path, task, labels=None):
+        from keras_duspar import tflite  # noqa: PLC0415
+
+        try:
+            self._runners = [tflite.load(path)]
+        except (ValueError, OSError) as e:
+            raise CommandError(str(e)) from e
+        (runner,) = self._runners
+        check_task(path, runner.task, task)
+        self.sample_rate, self.hop = runner.sample_rate, runner.hop
+        self.group = None
+        if task == "slu":
+            rate = runner.description["layers"][-1]["steps_per_second"]
+            self.group = round(self.sample_rate / rate)
+        config = {"labels": runner.labels} if runner.labels else {}
+        classes = next(iter(runner.outputs.values()))[-1]
+        self.labels = find_labels(
+            pathlib.Path(path), config, labels, task, classes
+        )
+
+    def run(self, blocks):
+        if not self._runners[0].streaming:
+            audio = np.concatenate(list(blocks), axis=1)
+            if audio.shape[1] >= self.hop:
+                yield self._runners[0](audio)
+            return
+        # A file keeps the states of one channel.
+        blocks = iter(blocks)
+        first = next(blocks)
+        copies = itertools.tee(itertools.chain([first], blocks), len(first))
+        for _ in range(len(first) - len(self._runners)):
+            self._runners.append(type(self._runners[0])(self._runners[0].path))
+        streams = [
+            runner.stream(block[i : i + 1] for block in copy)
+            for i, (runner, copy) in enumerate(zip(self._runners, copies))
+        ]
+        for outputs in zip(*streams):
+            yield None if outputs[0] is None else np.concatenate(outputs)
+
+
+def find_run(path, argument="--model", kinds="a .keras or a .tflite file"):
     """The model and the settings of a training run.
 
     Args:
         path: Folder of a run, or a `.keras` file.
         argument: String, what the path was given as. Default: `"--model"`.
+        kinds: String, which files the argument takes.
 
     Returns:
         The path of the `.keras` file, and the dictionary in `config.json`,
@@ -85,8 +151,8 @@ def find_run(path, argument="--model"):
         raise CommandError(f"{file} does not exist: there is no model.")
     if file.suffix != ".keras":
         raise CommandError(
-            f"`{argument}` must be the folder of a run or a .keras file. "
-            f"Received: {file}."
+            f"`{argument}` must be the folder of a run, {kinds}. Received: "
+            f"{file}."
         )
     if not zipfile.is_zipfile(file):
         raise CommandError(f"{file} is damaged or no .keras file.")
@@ -96,28 +162,35 @@ def find_run(path, argument="--model"):
     return file, config
 
 
-def check_task(file, model, config, task):
-    """Raises unless a model is for the task."""
-    found = config.get("task")
-    for name, (model_name, _, _) in TASKS.items():
-        if found is None and model.name.startswith(model_name):
-            found = name
-    if found not in TASKS:
-        names = ", ".join(name for name, _, _ in TASKS.values())
-        raise CommandError(
-            f"{file} does not tell what it is for: its name is "
-            f"{model.name!r}, not one of {names}, and there is no config.json "
-            'with a "task".'
-        )
-    if found != task:
-        _, what, command = TASKS[found]
-        raise CommandError(
-            f"{file} {what}: it is a model for `keras-duspar {command}`."
-        )
+def check_task(file, found, task):
+    """Raises unless a model is for the task.
+
+    Args:
+        file: The model.
+        found: String, its task, or its name if nothing else tells it.
+        task: String, what it must be for.
+    """
+    for name, (model_name, what, command) in TASKS.items():
+        if found == name or str(found).startswith(model_name):
+            if name != task:
+                raise CommandError(
+                    f"{file} {what}: it is a model for `keras-duspar "
+                    f"{command}`."
+                )
+            return
+    names = ", ".join(name for name, _, _ in TASKS.values())
+    raise CommandError(
+        f"{file} does not tell what it is for: its task or name is {found!r}, "
+        f"not one of {', '.join(TASKS)}, {names}."
+    )
 
 
-def find_labels(file, config, given, classes):
-    """The names of the classes, or their numbers."""
+def find_labels(file, config, given, task, classes):
+    """The names of the classes, or their numbers; `None` if there are none."""
+    if task == "se":
+        return None
+    if task == "slu":
+        classes -= 1  # the blank
     beside = file.parent / "labels.json"
     if given is not None:
         given = pathlib.Path(given)
@@ -130,7 +203,7 @@ def find_labels(file, config, given, classes):
             labels = _read_json(given, list)
         labels = [label.strip() for label in map(str, labels) if str(label)]
     elif "labels" in config:
-        source, labels = file.parent / "config.json", config["labels"]
+        source, labels = "its training run", config["labels"]
     elif beside.is_file():
         source, labels = beside, _read_json(beside, list)
     else:

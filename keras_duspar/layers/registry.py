@@ -4,9 +4,25 @@ import keras
 
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.layers.base import RecurrentLayer
+from keras_duspar.layers.delta_gru import DeltaGRU
+from keras_duspar.layers.duspar import DuSpaR
+from keras_duspar.layers.dynamic_gru import DynamicGRU
+from keras_duspar.layers.irnn import IRNN
+from keras_duspar.layers.ligru import LiGRU
+from keras_duspar.layers.mingru import MinGRU
+from keras_duspar.layers.spar import SpaR
 from keras_duspar.utils import checks
 
-_LAYERS = {}
+_LAYERS = {
+    "duspar": DuSpaR,
+    "spar": SpaR,
+    "gru": keras.layers.GRU,
+    "mingru": MinGRU,
+    "delta_gru": DeltaGRU,
+    "dynamic_gru": DynamicGRU,
+    "irnn": IRNN,
+    "ligru": LiGRU,
+}
 
 
 def register(name, layer=None):

@@ -1,10 +1,15 @@
 """Losses of the three tasks, in `keras.ops`, for all backends."""
 
-from keras_duspar.losses.ctc import CTC
-from keras_duspar.losses.ctc import ctc_loss
-from keras_duspar.losses.ctc import pack_ctc_targets
-from keras_duspar.losses.decoding import ctc_decode
-from keras_duspar.losses.enhancement import Enhancement
-from keras_duspar.losses.pmsqe import PMSQE
-from keras_duspar.losses.si_snr import NegativeSISNR
-from keras_duspar.losses.stoi import STOI
+from keras_duspar.utils import lazy
+
+lazy.attach(
+    __name__,
+    {
+        ".ctc": ["CTC", "ctc_loss", "pack_ctc_targets"],
+        ".decoding": ["ctc_decode"],
+        ".enhancement": ["Enhancement"],
+        ".pmsqe": ["PMSQE"],
+        ".si_snr": ["NegativeSISNR"],
+        ".stoi": ["STOI"],
+    },
+)

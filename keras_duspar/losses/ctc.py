@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_duspar.losses.decoding import blank_index
 from keras_duspar.utils import checks
 
 
@@ -98,17 +99,6 @@ def ctc_loss(
     # No labels in no frames are certain.
     losses = ops.where(empty, 0.0, losses)
     return ops.where(possible, losses, 0.0 if zero_infinity else float("inf"))
-
-
-def blank_index(blank, classes):
-    """Returns `blank` counted from the start."""
-    if isinstance(blank, bool) or not isinstance(blank, (int, np.integer)):
-        raise checks.bad_value("blank", "an integer", blank)
-    if not -classes <= blank < classes:
-        raise checks.bad_value(
-            "blank", f"one of the {classes} classes", int(blank)
-        )
-    return int(blank) % classes
 
 
 def pack_ctc_targets(labels, lengths):

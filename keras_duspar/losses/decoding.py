@@ -1,9 +1,7 @@
 """From the frames' scores back to labels: CTC decoding, in NumPy."""
 
 import numpy as np
-from keras import ops
 
-from keras_duspar.losses.ctc import blank_index
 from keras_duspar.utils import checks
 
 
@@ -38,7 +36,7 @@ def ctc_decode(logits, lengths=None, blank=-1, beam_width=None):
     >>> keras_duspar.losses.ctc_decode(logits, beam_width=8)[0]
     [[1, 1, 0]]
     """
-    logits = np.asarray(ops.convert_to_numpy(logits), "float64")
+    logits = _to_numpy(logits).astype("float64")
     if logits.ndim != 3:
         raise checks.bad_value(
             "logits", "of shape `(batch, frames, classes)`", logits
@@ -47,7 +45,7 @@ def ctc_decode(logits, lengths=None, blank=-1, beam_width=None):
     blank = blank_index(blank, classes)
     if lengths is None:
         lengths = np.full(batch, frames)
-    lengths = np.asarray(ops.convert_to_numpy(lengths), "int64")
+    lengths = _to_numpy(lengths).astype("int64")
     if lengths.shape != (batch,) or ((lengths < 0) | (lengths > frames)).any():
         raise checks.bad_value(
             "lengths",
@@ -67,6 +65,25 @@ def ctc_decode(logits, lengths=None, blank=-1, beam_width=None):
         labels.append(found)
         scores.append(score)
     return labels, np.array(scores)
+
+
+def blank_index(blank, classes):
+    """Returns `blank` counted from the start."""
+    if isinstance(blank, bool) or not isinstance(blank, (int, np.integer)):
+        raise checks.bad_value("blank", "an integer", blank)
+    if not -classes <= blank < classes:
+        raise checks.bad_value(
+            "blank", f"one of the {classes} classes", int(blank)
+        )
+    return int(blank) % classes
+
+
+def _to_numpy(value):
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return np.asarray(value)
+    from keras import ops  # noqa: PLC0415 - who has tensors, has Keras
+
+    return ops.convert_to_numpy(value)
 
 
 def _log_softmax(logits):

@@ -1,6 +1,13 @@
 """Quality of enhanced speech, measured in NumPy."""
 
-from keras_duspar.metrics.enhancement import evaluate_enhancement
-from keras_duspar.metrics.pesq import pesq_wb
-from keras_duspar.metrics.si_sdr import si_sdr
-from keras_duspar.metrics.stoi import stoi
+from keras_duspar.utils import lazy
+
+lazy.attach(
+    __name__,
+    {
+        ".enhancement": ["evaluate_enhancement"],
+        ".pesq": ["pesq_wb"],
+        ".si_sdr": ["si_sdr"],
+        ".stoi": ["stoi"],
+    },
+)

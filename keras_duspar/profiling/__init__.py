@@ -1,8 +1,13 @@
-"""Occupancy and products of a model on data."""
+"""Occupancy and MACs of a model on data."""
 
-from keras_duspar.profiling.costs import register_cost
-from keras_duspar.profiling.profile import Profiler
-from keras_duspar.profiling.profile import profile
-from keras_duspar.profiling.report import LayerProfile
-from keras_duspar.profiling.report import Profile
-from keras_duspar.utils.tables import text_table
+from keras_duspar.utils import lazy
+
+lazy.attach(
+    __name__,
+    {
+        ".costs": ["register_cost"],
+        ".profile": ["Profiler", "profile"],
+        ".report": ["LayerProfile", "Profile"],
+        "..utils.tables": ["text_table"],
+    },
+)

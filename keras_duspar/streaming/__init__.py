@@ -1,8 +1,13 @@
-"""Models that hear as they go: a chunk of audio in, its outputs out."""
+"""Chunk-by-chunk inference: a chunk of audio in, its outputs out."""
 
-from keras_duspar.streaming.layers import Recurrent
-from keras_duspar.streaming.rules import Signal
-from keras_duspar.streaming.rules import State
-from keras_duspar.streaming.rules import StreamRule
-from keras_duspar.streaming.rules import register_stream
-from keras_duspar.streaming.stream import Stream
+from keras_duspar.utils import lazy
+
+lazy.attach(
+    __name__,
+    {
+        # Behind the rules of Keras' layers, which one's own must not precede.
+        ".layers": ["Recurrent", "register_stream"],
+        ".rules": ["Signal", "State", "StreamRule"],
+        ".stream": ["Stream"],
+    },
+)

@@ -62,12 +62,9 @@ class Counting:
         for layer in self._about.get("layers", []):
             counts = counted.get(layer["name"], {})
             if counts.get("steps"):
-                found[layer["name"]] = {
-                    o["name"]: counts[o["name"]] / (counts["steps"] * o["size"])
-                    if o["sparse"]
-                    else 1.0
-                    for o in layer["operands"]
-                }
+                nonzeros = _nonzeros(layer, counts)
+                profile = description.layer_profile(layer, 1.0, nonzeros)
+                found[profile.name] = profile.occupancies
         return found
 
     def profile(self, path, steps_per_second=None):
@@ -89,25 +86,34 @@ class Counting:
             share = layer["steps_per_second"] / usual
             if layer.get("runs") is not None and steps:
                 share = layer["runs"] * self._runs / steps
-            nonzeros = {}
-            for o in layer["operands"]:
-                nonzeros[o["name"]] = float(o["size"])
-                if o["sparse"]:
-                    _check_counted(path, layer["name"], o["name"], counts)
-                    nonzeros[o["name"]] = counts[o["name"]] / counts["steps"]
+            _check_counted(path, layer, counts)
+            nonzeros = _nonzeros(layer, counts)
             found = description.layer_profile(layer, rate * share, nonzeros)
             profiles.append(found)
         return Profile(profiles, rate, steps)
 
 
-def _check_counted(path, layer, operand, counts):
-    if operand not in counts:
-        raise ValueError(
-            f"{path!r} does not count the operand {operand!r} of its layer "
-            f"{layer!r}. Convert with `count=True`."
-        )
-    if not counts["steps"]:
-        raise ValueError(
-            f"Layer {layer!r} of {path!r} has not run since its counters were "
-            "reset: there is nothing to tell."
-        )
+def _nonzeros(layer, counts):
+    """Mean entries of each operand that are multiplied at a time step."""
+    return {
+        o["name"]: counts[o["name"]] / counts["steps"]
+        if o["sparse"]
+        else float(o["size"])
+        for o in layer["operands"]
+    }
+
+
+def _check_counted(path, layer, counts):
+    for operand in layer["operands"]:
+        if not operand["sparse"]:
+            continue
+        if operand["name"] not in counts:
+            raise ValueError(
+                f"{path!r} does not count the operand {operand['name']!r} of "
+                f"its layer {layer['name']!r}. Convert with `count=True`."
+            )
+        if not counts["steps"]:
+            raise ValueError(
+                f"Layer {layer['name']!r} of {path!r} has not run since its "
+                "counters were reset: there is nothing to tell."
+            )

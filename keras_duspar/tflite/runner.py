@@ -56,7 +56,7 @@ class Runner:
     Attributes:
         task: String, what the model does, or `None`.
         labels: List of strings, the classes, or `None`.
-        sample_rate: Integer, samples a second, or `None`.
+        sample_rate: Integer, samples per second, or `None`.
         hop: Integer, samples from one frame to the next, or `None`.
         streaming: Boolean, whether the file takes chunks.
         samples: Integer, samples (or time steps) in a chunk of a streaming
@@ -246,14 +246,17 @@ class Runner:
             there are several outputs, with a batch axis if the chunk has one.
         """
         if not self.streaming:
-            raise ValueError(
-                f"`step()` needs a streaming file. Received: {self.path!r}, "
-                "which takes whole inputs: call the runner, or convert with "
-                "`streaming=True`."
-            )
+            raise self._not_streaming("step()")
         ((name, shape),) = self.inputs.items()
         x, single = check_array(name, chunk, shape, "float32")
         return self._pack(self._step(x), single)
+
+    def _not_streaming(self, method):
+        return ValueError(
+            f"`{method}` needs a streaming file. Received: {self.path!r}, "
+            "which takes whole inputs: call the runner, or convert with "
+            "`streaming=True`."
+        )
 
     def _step(self, chunk):
         """One step on a chunk that is checked."""
@@ -300,10 +303,7 @@ class Runner:
     def reset(self):
         """Begins a new stream: sets all states to zero."""
         if not self.streaming:
-            raise ValueError(
-                f"`reset()` needs a streaming file. Received: {self.path!r}, "
-                "which has no states."
-            )
+            raise self._not_streaming("reset()")
         for array in self._old:
             array[...] = 0
         self._values = {
@@ -315,42 +315,84 @@ class Runner:
 
     def _stream(self, batch):
         """Streams through every example of a batch."""
-        self.reset()
-        found = []
-        for example in batch:
-            found.append(self._stream_one(example[np.newaxis]))
-            self.reset()
+        found = [self._stream_one(example[np.newaxis]) for example in batch]
         return {
             name: np.concatenate([outputs[name] for outputs in found])
             for name in self.outputs
         }
 
     def _stream_one(self, x):
-        length, size = x.shape[1], self.samples
-        kinds = {o["name"]: o for o in self.description["outputs"]}
-        if any(o["kind"] == "audio" for o in kinds.values()):
-            # Silence, until the last sample has come out.
-            silence = self.delay + -(length + self.delay) % size
-            x = np.pad(x, [(0, 0), (0, silence)])
-        steps = [
-            self._step(x[:, start : start + size])
-            for start in range(0, x.shape[1] - size + 1, size)
-        ]
-        if not steps:
+        kinds = self.description["outputs"]
+        if x.shape[1] < self.samples and all(
+            output["kind"] != "audio" for output in kinds
+        ):
             raise ValueError(
-                f"`inputs` must fill a chunk of {size}. Received {length}."
+                f"`inputs` must fill a chunk of {self.samples}. Received "
+                f"{x.shape[1]}."
             )
+        parts = list(self._stream_blocks([x]))
         outputs = {}
-        for name, output in kinds.items():
-            parts = [step[name] for step in steps]
+        for output in kinds:
+            found = [part[output["name"]] for part in parts]
             if output["kind"] == "summary":
-                outputs[name] = parts[-1]
-                continue
-            joined = np.concatenate(parts, axis=1)
-            if output["kind"] == "audio":
-                joined = joined[:, output["delay"] :][:, :length]
-            outputs[name] = joined
+                outputs[output["name"]] = found[-1]
+            else:
+                outputs[output["name"]] = np.concatenate(found, axis=1)
         return outputs
+
+    def stream(self, blocks):
+        """Runs a streaming file on a recording that comes block by block.
+
+        Args:
+            blocks: Iterable of arrays of new samples, as many as there are,
+                or of time steps with their features; a batch axis of size 1
+                may come first.
+
+        Yields:
+            For each block, and once more at the end, what is new of the
+            output: an array, or a dictionary of arrays if there are several
+            outputs, with a batch axis. Of audio, the delay is left out. An
+            output that is one vector for a recording is its value up to now,
+            `None` before the first chunk is full.
+        """
+        if not self.streaming:
+            raise self._not_streaming("stream()")
+        ((name, shape),) = self.inputs.items()
+        shape = (1, -1, *shape[2:])
+        checked = (
+            check_array(name, block, shape, "float32")[0]
+            for block in blocks
+            if np.size(block)
+        )
+        for outputs in self._stream_blocks(checked):
+            yield self._pack(outputs, single=False)
+
+    def _stream_blocks(self, blocks):
+        """Yields the outputs by name, from states of zeros."""
+        self.reset()
+        joins = [_Join(o, self) for o in self.description["outputs"]]
+        waiting, length = None, 0
+        for block in blocks:
+            length += block.shape[1]
+            if waiting is not None:
+                block = np.concatenate([waiting, block], axis=1)
+            waiting, steps = self._run_chunks(block)
+            yield {join.name: join(steps) for join in joins}
+        steps = []
+        if waiting is not None and any(join.is_audio for join in joins):
+            # Silence, until the last sample has come out.
+            silence = self.delay + -(length + self.delay) % self.samples
+            waiting = np.pad(waiting, [(0, 0), (0, silence)])
+            _, steps = self._run_chunks(waiting)
+        yield {join.name: join(steps, length) for join in joins}
+        self.reset()
+
+    def _run_chunks(self, x):
+        """What fills no chunk, and the outputs of the chunks before it."""
+        size = self.samples
+        end = x.shape[1] // size * size
+        steps = [self._step(x[:, i : i + size]) for i in range(0, end, size)]
+        return x[:, end:], steps
 
     # Counts
 
@@ -386,3 +428,35 @@ class Runner:
     def reset_counters(self):
         """Sets all counters to zero."""
         self._counting.reset()
+
+
+class _Join:
+    """Puts together what the steps of a stream return for one output."""
+
+    def __init__(self, output, runner):
+        self.name = output["name"]
+        self.is_audio = output["kind"] == "audio"
+        self._summary = output["kind"] == "summary"
+        self._left = output["delay"]  # samples that are still to be left out
+        self._given = 0
+        self._value = None
+        if not self._summary:
+            shape = (1, 0, *runner.outputs[self.name][2:])
+            self._value = np.zeros(shape, "float32")
+
+    def __call__(self, steps, length=None):
+        """Adds steps; `length` is that of the input at its end."""
+        found = [step[self.name] for step in steps]
+        if self._summary:
+            if found:
+                self._value = found[-1]
+            return self._value
+        joined = np.concatenate([self._value, *found], axis=1)
+        if self.is_audio:
+            left = min(self._left, joined.shape[1])
+            self._left -= left
+            joined = joined[:, left:]
+            if length is not None:
+                joined = joined[:, : length - self._given]
+            self._given += joined.shape[1]
+        return joined

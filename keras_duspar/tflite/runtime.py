@@ -36,7 +36,7 @@ def find_runtime():
         return interpreter, lite.experimental.load_delegate
     raise ImportError(
         "This needs a TFLite runtime, the package `ai-edge-litert`. Install it "
-        "with `pip install keras-duspar[tflite]`."
+        "with `pip install keras-duspar[runtime]`."
     )
 
 

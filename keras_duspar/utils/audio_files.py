@@ -35,7 +35,7 @@ class AudioFile:
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
-        self._soundfile = optional_package("soundfile")
+        self._soundfile = optional_package("soundfile", "runtime")
         if not self.path.is_file():
             what = "is no file" if self.path.exists() else "does not exist"
             raise AudioFileError(f"{path} {what}.")
@@ -124,7 +124,7 @@ class Resampler:
     def __init__(self, rate, new_rate, channels):
         self._stream = None
         if rate != new_rate:
-            soxr = optional_package("soxr")
+            soxr = optional_package("soxr", "runtime")
             self._stream = soxr.ResampleStream(rate, new_rate, channels)
 
     def __call__(self, block, last=False):
@@ -159,7 +159,7 @@ def writing(path, rate, channels, subtype=None):
     Yields:
         A function that writes an array of shape `(channels, samples)`.
     """
-    soundfile = optional_package("soundfile")
+    soundfile = optional_package("soundfile", "runtime")
     path = pathlib.Path(path)
     known = soundfile.available_formats()
     format = path.suffix[1:].upper()

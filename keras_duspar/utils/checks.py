@@ -6,7 +6,6 @@ that names the argument, what was expected and what came.
 
 import numbers
 
-import keras
 import numpy as np
 
 
@@ -56,6 +55,8 @@ def choice(name, value, choices):
 
 def float_dtype(name, dtype):
     """Raises unless `dtype` is a floating-point type."""
+    import keras  # noqa: PLC0415 - tensors come from Keras, arrays do not
+
     dtype = keras.backend.standardize_dtype(dtype)
     if not keras.backend.is_float_dtype(dtype):
         raise bad_value(
@@ -89,6 +90,8 @@ def finite_array(name, value):
 
     A tensor that is only being traced has no values yet and passes.
     """
+    import keras  # noqa: PLC0415
+
     try:
         array = np.asarray(keras.ops.convert_to_numpy(value), "float64")
     except Exception:

@@ -180,7 +180,7 @@ def test_tensorflow_in_the_place_of_litert(convert, monkeypatch):
     audio = make_audio(2048)
     assert_close(runner(audio), make_model("spotter")(audio))
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    with pytest.raises(ImportError, match=r"keras-duspar\[tflite\]"):
+    with pytest.raises(ImportError, match=r"keras-duspar\[runtime\]"):
         tflite.load(convert("spotter", streaming=False, ops="sparse"))
 
 

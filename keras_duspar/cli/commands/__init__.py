@@ -1,1 +1,1 @@
-"""One subcommand of `keras-duspar` a module."""
+"""One module per subcommand of `keras-duspar`."""

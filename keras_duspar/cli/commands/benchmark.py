@@ -1,13 +1,13 @@
 """Measures how fast .tflite files run on this machine.
 
 Times are those of one frame, from setting the input to the output. Several
-files take turns, and the last column compares them with the first. `inspect
-FILE` in the place of a file tells what is in it.
+files take turns, and the last column compares them with the first.
 """
 
 import json
 
 from keras_duspar.cli.argument_types import positive
+from keras_duspar.cli.commands import inspect
 from keras_duspar.cli.main import CommandError
 from keras_duspar.utils.audio_files import read_mono
 
@@ -15,7 +15,7 @@ from keras_duspar.utils.audio_files import read_mono
 def add_arguments(parser):
     """Adds the arguments of the command."""
     parser.add_argument(
-        "path", nargs="+", help="the .tflite file, or: inspect FILE"
+        "path", nargs="+", metavar="FILE", help="the .tflite files"
     )
     parser.add_argument(
         "--against",
@@ -53,9 +53,9 @@ def run(arguments):
 
     try:
         if arguments.path[0] == "inspect" and len(arguments.path) > 1:
-            for path in arguments.path[1:]:
-                print(tflite.inspect(path))
-            return
+            # As of version 0.1, before there was a command of this name.
+            arguments.path = arguments.path[1:]
+            return inspect.run(arguments)
         paths = [*arguments.path, *arguments.against]
         audio = None
         if arguments.audio is not None:

@@ -54,14 +54,14 @@ def add_arguments(parser):
         "--ops",
         default="sparse",
         choices=("sparse", "builtin"),
-        help="sparse: one operator a layer, which skips zeros and needs the "
+        help="sparse: one operator per layer, which skips zeros and needs the "
         "delegate; builtin: runs everywhere (default: sparse)",
     )
     parser.add_argument(
         "--weights",
         default="float32",
         choices=("float32", "bfloat16", "int8"),
-        help="what kernels are rounded to; a quantised model has its own "
+        help="what kernels are rounded to; a quantized model has its own "
         "(default: float32)",
     )
     parser.add_argument(
@@ -74,7 +74,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--labels",
         metavar="FILE",
-        help="a text file with the name of one class a line, kept in the "
+        help="a text file with one class name per line, kept in the "
         ".tflite file (default: those of the run)",
     )
     parser.add_argument("--task", help="what the model does, kept in the file")
@@ -97,7 +97,9 @@ def run(arguments):
     from keras_duspar import tflite  # noqa: PLC0415
 
     options = {name: getattr(arguments, name) for name in OPTIONS}
-    file, config = trained.find_run(arguments.model, "model")
+    file, config = trained.find_run(
+        arguments.model, "model", "or a .keras file"
+    )
     options["labels"] = config.get("labels") or None
     options["task"] = options["task"] or config.get("task")
     try:

@@ -26,7 +26,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs the command."""
-    model = trained.TrainedModel(arguments.model, "se")
+    model = trained.load(arguments.model, "se")
     began = time.perf_counter()
     with (
         listening(arguments.noisy, model.sample_rate, mono=False) as (
@@ -39,13 +39,13 @@ def run(arguments):
     ):
         back = Resampler(model.sample_rate, file.rate, file.channels)
         written = 0
-        for block in blocks:
-            clean = back(model.stream.push(block))
+        for block in model.run(blocks):
+            clean = back(block)
             # Converting twice may add a sample, but none beyond what was read.
             clean = clean[:, : file.read - written]
             write(clean)
             written += clean.shape[1]
-        clean = back(model.stream.finish(), last=True)
+        clean = back(np.zeros((file.channels, 0), "float32"), last=True)
         missing = file.read - written
         clean = clean[:, :missing]
         write(np.pad(clean, [(0, 0), (0, missing - clean.shape[1])]))

@@ -47,25 +47,31 @@ def add_arguments(parser):
         help="leave out answers of a probability below P (default: 0)",
     )
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object a line"
+        "--json", action="store_true", help="one JSON object per line"
     )
 
 
 def run(arguments):
     """Runs the command."""
-    model = trained.TrainedModel(arguments.model, "kws", arguments.labels)
+    model = trained.load(arguments.model, "kws", arguments.labels)
     for path in arguments.files:
         with listening(path, model.sample_rate) as (_, blocks):
             if arguments.every is None:
-                for block in blocks:
-                    model.stream.push(block)
-                answers = [({}, model.stream.finish())]
+                answers = [({}, last_output(model, blocks))]
             else:
                 answers = heard_in_windows(model, blocks, arguments)
             for times, logits in answers:
                 if logits is None:
                     raise too_short(path)
                 report(path, times, best(model, logits[0], arguments))
+
+
+def last_output(model, blocks):
+    """The logits of all blocks together, `None` if they are too short."""
+    logits = None
+    for logits in model.run(blocks):  # noqa: B007
+        pass
+    return logits
 
 
 def heard_in_windows(model, blocks, arguments):
@@ -80,10 +86,8 @@ def heard_in_windows(model, blocks, arguments):
     kept = np.zeros((1, 0), "float32")  # the samples from `start` to `end`
 
     def hear(window, first):
-        model.stream.reset()
-        model.stream.push(window)
         times = {"start": first / rate, "end": (first + window.shape[1]) / rate}
-        return times, model.stream.finish()
+        return times, last_output(model, [window])
 
     for block in blocks:
         kept = np.concatenate([kept, block], axis=1)

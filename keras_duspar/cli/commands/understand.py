@@ -1,5 +1,6 @@
 """Tells what a spoken command asks for."""
 
+import itertools
 import json
 
 import numpy as np
@@ -8,7 +9,6 @@ from keras_duspar.cli import trained
 from keras_duspar.cli.listening import listening
 from keras_duspar.cli.listening import too_short
 from keras_duspar.losses import ctc_decode
-from keras_duspar.models import group_samples
 
 
 def add_arguments(parser):
@@ -16,25 +16,21 @@ def add_arguments(parser):
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings")
     trained.add_arguments(parser)
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object a line"
+        "--json", action="store_true", help="one JSON object per line"
     )
 
 
 def run(arguments):
     """Runs the command."""
-    model = trained.TrainedModel(arguments.model, "slu", arguments.labels)
+    model = trained.load(arguments.model, "slu", arguments.labels)
     # Fills the last group of frames, so that a command's end is heard.
-    silence = np.zeros((1, group_samples(model.stream.model) - 1), "float32")
+    silence = np.zeros((1, model.group - 1), "float32")
     for path in arguments.files:
-        with listening(path, model.sample_rate) as (_, blocks):
-            samples, parts = 0, []
-            for block in blocks:
-                samples += block.shape[1]
-                # A few groups a second: these may be kept.
-                parts.append(model.stream.push(block))
-        if samples < model.stream.hop:
+        with listening(path, model.sample_rate) as (file, blocks):
+            # A few groups per second: these may be kept.
+            parts = list(model.run(itertools.chain(blocks, [silence])))
+        if file.read / file.rate * model.sample_rate < model.hop:
             raise too_short(path)
-        parts += [model.stream.push(silence), model.stream.finish()]
         logits = np.concatenate(parts, axis=1)
         labels, scores = ctc_decode(logits)
         intents = [model.labels[i] for i in labels[0]]

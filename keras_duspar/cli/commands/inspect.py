@@ -1,0 +1,31 @@
+"""Tells what is in a .tflite file: inputs, states, operators, labels."""
+
+import dataclasses
+import json
+
+from keras_duspar.cli.main import CommandError
+
+
+def add_arguments(parser):
+    """Adds the arguments of the command."""
+    parser.add_argument(
+        "path", nargs="+", metavar="FILE", help="the .tflite files"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object per line"
+    )
+
+
+def run(arguments):
+    """Runs the command."""
+    from keras_duspar import tflite  # noqa: PLC0415
+
+    for path in arguments.path:
+        try:
+            found = tflite.inspect(path)
+        except (ValueError, OSError) as e:
+            raise CommandError(str(e)) from e
+        if arguments.json:
+            print(json.dumps(dataclasses.asdict(found)))
+        else:
+            print(found)
