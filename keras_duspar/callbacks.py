@@ -7,6 +7,7 @@ from keras import ops
 from keras_duspar import pruning
 from keras_duspar import quantization
 from keras_duspar.profiling.profile import Profiler
+from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils.batches import list_batches
 
@@ -124,8 +125,7 @@ class Prune(keras.callbacks.Callback):
             )
 
     def on_train_batch_end(self, batch, logs=None):
-        if keras.backend.backend() == "jax":
-            self.model.jax_state_sync()  # else variables have no values
+        backends.sync_variables(self.model)
         now, sparsity = self.schedule(self.step)
         self.step += 1
         if bool(now):

@@ -7,7 +7,7 @@ from keras import ops
 from keras_duspar.audio.framing import Frames
 from keras_duspar.audio.framing import hann
 from keras_duspar.rounding import scheme
-from keras_duspar.rounding.numbers import round_constant
+from keras_duspar.rounding.arithmetic import round_constant
 from keras_duspar.utils import checks
 
 

@@ -10,6 +10,7 @@ from keras_duspar.rounding import scheme
 from keras_duspar.rounding.quantizer import Quantizer
 from keras_duspar.utils import checks
 from keras_duspar.utils import docstrings
+from keras_duspar.utils import tensor_checks
 
 
 class RecurrentCell(keras.layers.SimpleRNNCell):
@@ -88,7 +89,7 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         # member. Nothing but the masks is used of it, so its constructor is
         # passed over.
         super(keras.layers.SimpleRNNCell, self).__init__(**kwargs)
-        checks.float_dtype("dtype", self.compute_dtype)
+        tensor_checks.float_dtype("dtype", self.compute_dtype)
         self.units = checks.positive_integer("units", units)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
@@ -193,7 +194,7 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         )
 
     def call(self, inputs, states, training=False):
-        checks.float_dtype("inputs", inputs.dtype)
+        tensor_checks.float_dtype("inputs", inputs.dtype)
         self.check_features("inputs", inputs)
         states = list(states) if keras.tree.is_nested(states) else [states]
         self.check_states("states", states)
@@ -376,7 +377,7 @@ def _checked(argument, initializer):
 
     def initialize(shape, dtype=None):
         value = initializer(shape, dtype=dtype)
-        checks.finite_array(argument, value)
+        tensor_checks.finite_array(argument, value)
         return value
 
     return initialize

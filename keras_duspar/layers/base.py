@@ -11,6 +11,7 @@ from keras_duspar.layers import native_loop
 from keras_duspar.layers import quantized_loop
 from keras_duspar.utils import checks
 from keras_duspar.utils import docstrings
+from keras_duspar.utils import tensor_checks
 
 
 class RecurrentLayer(keras.layers.RNN):
@@ -156,7 +157,7 @@ class RecurrentLayer(keras.layers.RNN):
             ]
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
-        checks.float_dtype("sequences", sequences.dtype)
+        tensor_checks.float_dtype("sequences", sequences.dtype)
         self.cell.check_features("sequences", sequences)
         if sequences.shape[1] == 0:
             raise ValueError(

@@ -11,17 +11,7 @@ import keras
 from keras import ops
 
 from keras_duspar.layers import loop
-from keras_duspar.utils.nesting import child_layers
-
-
-def find_quantized(cell):
-    """The cells below and including `cell` that have a quantizer."""
-    found = []
-    if getattr(cell, "quantizer", None) is not None:
-        found.append(cell)
-    for child in child_layers(cell):
-        found += find_quantized(child)
-    return found
+from keras_duspar.layers import walking
 
 
 @contextlib.contextmanager
@@ -35,7 +25,7 @@ def prepared(cell, training=False):
     Yields:
         A list of the quantizers whose ranges are observed.
     """
-    cells = find_quantized(cell)
+    cells = list(walking.quantized_layers(cell).values())
     observed = [
         c.quantizer
         for c in cells
@@ -92,8 +82,7 @@ def run(layer, inner_loop, sequences, initial_state, mask, training):
             step,
             sequences,
             [start, *states],
-            output_size=getattr(layer.cell, "output_size", None)
-            or states[0].shape[-1],
+            output_size=walking.output_size(layer.cell, states),
             mask=mask,
             zero_output_for_mask=layer.zero_output_for_mask,
             return_sequences=layer.return_sequences,

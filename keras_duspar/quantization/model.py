@@ -8,10 +8,10 @@ import numpy as np
 from keras import ops
 
 from keras_duspar.layers.quantized_loop import QuantizedRNN
+from keras_duspar.layers.walking import quantized_layers
 from keras_duspar.quantization.dense import QuantizedDense
 from keras_duspar.rounding import scheme as schemes
 from keras_duspar.utils import checks
-from keras_duspar.utils.nesting import child_layers
 
 # Keras' own layers, and what takes their place.
 _QUANTIZED = {
@@ -194,18 +194,6 @@ def check_ranges(model):
         )
 
 
-def quantized_layers(layer, path=""):
-    """The layers and cells that round, by their path in the model."""
-    found = {}
-    inner = isinstance(layer, keras.Model)
-    for child in layer.layers if inner else child_layers(layer):
-        name = f"{path}/{child.name}" if path else child.name
-        if getattr(child, "quantizer", None) is not None:
-            found[name] = child
-        found |= quantized_layers(child, name)
-    return found
-
-
 def takes_quantization(layer_class):
     """Whether a layer or cell can be told a scheme."""
     return "quantization" in inspect.signature(layer_class).parameters
@@ -295,9 +283,9 @@ def _find_class(serialized):
 def _own(layer):
     """The variables of a layer without those of quantizers."""
     rounding = {
-        id(v)
-        for found in [layer, *quantized_layers(layer).values()]
-        for v in getattr(getattr(found, "quantizer", None), "variables", ())
+        id(variable)
+        for found in quantized_layers(layer).values()
+        for variable in found.quantizer.variables
     }
     return [v for v in layer.variables if id(v) not in rounding]
 

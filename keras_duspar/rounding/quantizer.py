@@ -5,7 +5,7 @@ import contextlib
 import keras
 from keras import ops
 
-from keras_duspar.rounding import numbers as rounding
+from keras_duspar.rounding import arithmetic
 
 # A range that has not been observed yet has a scale so small that rounding
 # is not felt.
@@ -115,7 +115,7 @@ class Quantizer(keras.layers.Layer):
             self._note(name, values)
         observed = self.ranges[name] > 0
         levels = ops.where(observed, float(levels), 2.0**30)
-        return rounding.round_operand(
+        return arithmetic.round_operand(
             ops.cast(values, "float32"), self.scale(name), levels, signed
         )
 
@@ -126,7 +126,7 @@ class Quantizer(keras.layers.Layer):
         levels, _ = self._grids[name]
         largest = ops.convert_to_tensor(self.ranges[name])
         return ops.where(
-            largest > 0, rounding.scale_of(largest, levels), _UNOBSERVED_SCALE
+            largest > 0, arithmetic.scale_of(largest, levels), _UNOBSERVED_SCALE
         )
 
     def type_of(self, name):
@@ -162,10 +162,10 @@ class Quantizer(keras.layers.Layer):
             values, keras.backend.result_type(values.dtype, "float32")
         )
         if scheme.weights == "bfloat16":
-            return rounding.round_bfloat16(values), None
+            return arithmetic.round_bfloat16(values), None
         if scheme.weight_levels is None:
             return values, None
-        return rounding.round_kernel(values, scheme.weight_levels)
+        return arithmetic.round_kernel(values, scheme.weight_levels)
 
     def rounded_kernel(self, kernel):
         """The tensor that a kernel stands for once it is rounded."""

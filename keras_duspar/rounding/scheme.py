@@ -55,7 +55,7 @@ class QuantScheme:
             if isinstance(value, dict):
                 value = keras.saving.deserialize_keras_object(value)
             elif not isinstance(value, str):
-                from keras_duspar.quantization import tfmot  # noqa: PLC0415
+                from keras_duspar.rounding import tfmot  # noqa: PLC0415
 
                 value = tfmot.wrap(name, value)
             object.__setattr__(self, name, value)

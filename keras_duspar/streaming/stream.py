@@ -5,9 +5,10 @@ import numpy as np
 from keras import ops
 
 from keras_duspar.streaming.graph import Graph
-from keras_duspar.streaming.layers import DelayedOverlapAdd
-from keras_duspar.streaming.layers import FrontEnd
+from keras_duspar.streaming.layer_rules import DelayedOverlapAdd
+from keras_duspar.streaming.layer_rules import FrontEnd
 from keras_duspar.streaming.rules import Signal
+from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 
 
@@ -286,12 +287,7 @@ class _CompiledStep(keras.Model):
         super().__init__(name="step")
         self.streamed = stream.model  # its weights are this model's
         vars(self)["stream"] = stream
-        jax = keras.backend.backend() == "jax"
-        # What JAX compiles has static shapes.
-        self.compile(
-            run_eagerly=jax and not stream.static,
-            jit_compile=jax and stream.static,
-        )
+        self.compile(**backends.compile_options(stream.static))
         self.built = True
 
     def call(self, inputs):

@@ -1,19 +1,19 @@
 """From a Keras model to a `.tflite` file."""
 
 import pathlib
-import warnings
 
 import keras
 
-from keras_duspar.profiling import probe
+from keras_duspar.layers.walking import quantized_layers
+from keras_duspar.layers.walking import recurrent_layers
 from keras_duspar.quantization import QuantScheme
 from keras_duspar.quantization import calibrate
 from keras_duspar.quantization import compare
 from keras_duspar.quantization import quantize
 from keras_duspar.quantization.model import check_model as check_built
 from keras_duspar.quantization.model import check_ranges
-from keras_duspar.quantization.model import quantized_layers
-from keras_duspar.tflite import sparse_ops
+from keras_duspar.tflite import encoding
+from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils import files
 from keras_duspar.utils.batches import list_batches
@@ -109,7 +109,7 @@ def convert(
         model = round_model(load_model(model), weights, representative, report)
     elif representative is not None:
         raise _needless(representative)
-    if keras.backend.backend() != "tensorflow":
+    if not backends.is_tensorflow():
         from keras_duspar.tflite import other_backend  # noqa: PLC0415
 
         return other_backend.convert(model, path, options)
@@ -170,7 +170,7 @@ def check_options(streaming, ops, weights, frames, labels, **others):
     `weights` is left out: the model is rounded before it is exported.
     """
     checks.choice("ops", ops, OPS)
-    checks.choice("weights", weights, sparse_ops.WEIGHTS)
+    checks.choice("weights", weights, encoding.WEIGHTS)
     frames = checks.positive_integer("frames", frames)
     if frames > 1 and not streaming:
         raise checks.bad_value("frames", "1 unless `streaming=True`", frames)
@@ -226,18 +226,11 @@ def load_model(model):
                 f"{str(model)!r}. {e}"
             ) from e
         model = check_model(model)
-    for tap in recurrent_layers(model):
-        if tap.layer.stateful:
+    for name, layer in recurrent_layers(model).items():
+        if layer.stateful:
             raise ValueError(
-                f"`model` must not hold stateful layers: {tap.name!r} is one. "
+                f"`model` must not hold stateful layers: {name!r} is one. "
                 "Build it with `stateful=False`: a streaming file has its "
                 "states as inputs and outputs."
             )
     return model
-
-
-def recurrent_layers(model):
-    """The recurrent layers of a model, as taps of the profiler."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of layers whose cost is not known
-        return [tap for tap in probe.find_taps(model) if tap.recurrent]

@@ -6,7 +6,6 @@ that names the argument, what was expected and what came.
 
 import numbers
 
-import keras
 import numpy as np
 
 
@@ -54,18 +53,6 @@ def choice(name, value, choices):
     return value
 
 
-def float_dtype(name, dtype):
-    """Raises unless `dtype` is a floating-point type."""
-    dtype = keras.backend.standardize_dtype(dtype)
-    if not keras.backend.is_float_dtype(dtype):
-        raise bad_value(
-            name,
-            "of a floating-point dtype",
-            dtype,
-            "Cast it with `keras.ops.cast(x, 'float32')`.",
-        )
-
-
 def samples(name, array):
     """Raises if a NumPy array holds integers, NaN or infinity."""
     if array.dtype.kind in "iu":
@@ -82,20 +69,3 @@ def samples(name, array):
         and not np.isfinite(array).all()
     ):
         raise bad_value(name, "finite", array, "It has NaN or infinity.")
-
-
-def finite_array(name, value):
-    """Raises if a concrete `value` holds NaN or infinity.
-
-    A tensor that is only being traced has no values yet and passes.
-    """
-    try:
-        array = np.asarray(keras.ops.convert_to_numpy(value), "float64")
-    except Exception:
-        return
-    if not np.isfinite(array).all():
-        bad = int(array.size - np.isfinite(array).sum())
-        raise ValueError(
-            f"`{name}` must give finite values. Received {bad} of "
-            f"{array.size} entries that are NaN or infinite."
-        )

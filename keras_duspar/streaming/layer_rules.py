@@ -10,6 +10,7 @@ from keras_duspar.audio import LogMel
 from keras_duspar.audio import OverlapAdd
 from keras_duspar.audio import SpecAugment
 from keras_duspar.audio import TemporalPooling
+from keras_duspar.layers import walking
 from keras_duspar.streaming.rules import State
 from keras_duspar.streaming.rules import StreamRule
 from keras_duspar.streaming.rules import register_stream
@@ -226,13 +227,15 @@ class Recurrent(StreamRule):
         if layer.go_backwards:
             raise self.error("reads its input backwards")
         self.structure = layer.get_initial_state(1)
-        sizes = [s.shape[1] for s in keras.tree.flatten(self.structure)]
+        flat = keras.tree.flatten(self.structure)
         dtype = layer.compute_dtype
         self.states = {
-            name: State((None, size), dtype)
-            for name, size in zip(_state_names(layer.cell, len(sizes)), sizes)
+            name: State((None, state.shape[1]), dtype)
+            for name, state in zip(
+                walking.state_names(layer.cell, len(flat)), flat
+            )
         }
-        self.units = getattr(layer.cell, "output_size", None) or sizes[0]
+        self.units = walking.output_size(layer.cell, flat)
         summary = dataclasses.replace(self.signal, kind="summary", steps=None)
         if not layer.return_sequences:
             # A call may bring no steps at all: then the output stays.
@@ -293,18 +296,3 @@ class Recurrent(StreamRule):
             ops.cast(x, self.layer.compute_dtype)
             for x in [output, *keras.tree.flatten(states)]
         ]
-
-
-def _state_names(cell, count):
-    """Readable names of a cell's states."""
-    if isinstance(cell, keras.layers.StackedRNNCells):
-        names = []
-        for i, inner in enumerate(cell.cells):
-            sizes = keras.tree.flatten(inner.state_size)
-            names += [f"{i}.{n}" for n in _state_names(inner, len(sizes))]
-        return names
-    if hasattr(cell, "state_names"):
-        return list(cell.state_names)
-    if count <= 2:
-        return ["h", "c"][:count]  # as in Keras' own cells
-    return [f"state_{i}" for i in range(count)]

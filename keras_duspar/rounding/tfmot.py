@@ -4,6 +4,7 @@ import os
 
 import keras
 
+from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils.optional import optional_package
 
@@ -67,7 +68,7 @@ class ForeignQuantizer:
     """
 
     def __init__(self, quantizer):
-        if keras.backend.backend() != "tensorflow":
+        if not backends.is_tensorflow():
             raise ValueError(
                 f"A quantizer of `{PACKAGE}` needs Keras' TensorFlow backend. "
                 f"The backend is {keras.backend.backend()!r}."
