@@ -13,7 +13,7 @@ from keras_duspar.utils.batches import list_batches
 
 
 class Occupancy(keras.callbacks.Callback):
-    """Logs occupancy and effective products at the end of every epoch.
+    """Logs occupancy and effective MACs at the end of every epoch.
 
     Adds `occupancy` and `effective_macs` to the logs, and so to the history,
     the progress bar of the next callbacks, `CSVLogger` and `TensorBoard`, and
@@ -82,7 +82,7 @@ class Prune(keras.callbacks.Callback):
         frequency: Positive integer, steps between two prunings. Default: 100.
         rows: Boolean, whether all weights that one entry of an operand is
             multiplied with are set to zero together, so that the entry needs
-            no product at all. Default: `False`.
+            no MAC at all. Default: `False`.
 
     Example:
 

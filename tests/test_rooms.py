@@ -51,21 +51,8 @@ LIGHT = (
     "utils.tables",
 )
 
-# The names of cells in `cells` and of the layers over them in `layers`, and
-# of measures that are losses and metrics.
-TWICE = {
-    "__init__",
-    "base",
-    "delta_gru",
-    "duspar",
-    "dynamic_gru",
-    "enhancement",
-    "irnn",
-    "ligru",
-    "mingru",
-    "spar",
-    "stoi",
-}
+# Base classes, and measures that are losses and metrics.
+TWICE = {"__init__", "base", "enhancement", "stoi"}
 
 BACKENDS = {"jax", "tensorflow", "torch"}
 # Where backends may be named, and TensorFlow's own tools.
@@ -152,6 +139,16 @@ def test_module_names_are_used_once():
         if not path.startswith("cli/")
     )
     assert {n for n, count in names.items() if count > 1} - TWICE == set()
+
+
+def test_the_sample_rate_is_written_once():
+    found = [
+        f"{path}:{node.lineno}"
+        for path, tree in sources()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value == 16000
+    ]
+    assert [f.partition(":")[0] for f in found] == ["utils/audio_files.py"]
 
 
 def strings(tree):

@@ -10,7 +10,6 @@ from keras_duspar.rounding import scheme
 from keras_duspar.rounding.quantizer import Quantizer
 from keras_duspar.utils import checks
 from keras_duspar.utils import docstrings
-from keras_duspar.utils import tensor_checks
 
 
 class RecurrentCell(keras.layers.SimpleRNNCell):
@@ -86,10 +85,10 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
     ):
         # RNN draws dropout masks before its loop, as JAX needs it, only for
         # cells of Keras' own family; SimpleRNNCell is its smallest public
-        # member. Nothing but the masks is used of it, so its constructor is
-        # passed over.
+        # member. We inherit only its dropout masks and deliberately skip its
+        # constructor.
         super(keras.layers.SimpleRNNCell, self).__init__(**kwargs)
-        tensor_checks.float_dtype("dtype", self.compute_dtype)
+        checks.float_dtype("dtype", self.compute_dtype)
         self.units = checks.positive_integer("units", units)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
@@ -194,7 +193,7 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         )
 
     def call(self, inputs, states, training=False):
-        tensor_checks.float_dtype("inputs", inputs.dtype)
+        checks.float_dtype("inputs", inputs.dtype)
         self.check_features("inputs", inputs)
         states = list(states) if keras.tree.is_nested(states) else [states]
         self.check_states("states", states)
@@ -377,7 +376,7 @@ def _checked(argument, initializer):
 
     def initialize(shape, dtype=None):
         value = initializer(shape, dtype=dtype)
-        tensor_checks.finite_array(argument, value)
+        checks.finite_array(argument, value)
         return value
 
     return initialize

@@ -3,16 +3,16 @@
 import keras
 
 from keras_duspar.layers.base import RecurrentLayer
-from keras_duspar.layers.delta_gru import DeltaGRU
-from keras_duspar.layers.duspar import DuSpaR
-from keras_duspar.layers.dynamic_gru import DynamicGRU
-from keras_duspar.layers.irnn import IRNN
-from keras_duspar.layers.ligru import LiGRU
-from keras_duspar.layers.mingru import MinGRU
+from keras_duspar.layers.recurrent import IRNN
+from keras_duspar.layers.recurrent import DeltaGRU
+from keras_duspar.layers.recurrent import DuSpaR
+from keras_duspar.layers.recurrent import DynamicGRU
+from keras_duspar.layers.recurrent import LiGRU
+from keras_duspar.layers.recurrent import MinGRU
+from keras_duspar.layers.recurrent import SpaR
 from keras_duspar.layers.registry import get
 from keras_duspar.layers.registry import names
 from keras_duspar.layers.registry import register
-from keras_duspar.layers.spar import SpaR
 
 register("duspar", DuSpaR)
 register("spar", SpaR)

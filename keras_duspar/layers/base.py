@@ -11,7 +11,6 @@ from keras_duspar.layers import native_loop
 from keras_duspar.layers import quantized_loop
 from keras_duspar.utils import checks
 from keras_duspar.utils import docstrings
-from keras_duspar.utils import tensor_checks
 
 
 class RecurrentLayer(keras.layers.RNN):
@@ -76,7 +75,7 @@ class RecurrentLayer(keras.layers.RNN):
     ):
         arguments = [p.name for p in self.cell_class.arguments]
         cell_kwargs = {n: kwargs.pop(n) for n in arguments if n in kwargs}
-        # With a policy of its own, not the global one at a later time, the
+        # With an explicit policy, not the global one at a later time, the
         # cell computes in the layer's dtype.
         policy = keras.dtype_policies.get(
             kwargs.pop("dtype", None) or keras.config.dtype_policy()
@@ -157,7 +156,7 @@ class RecurrentLayer(keras.layers.RNN):
             ]
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
-        tensor_checks.float_dtype("sequences", sequences.dtype)
+        checks.float_dtype("sequences", sequences.dtype)
         self.cell.check_features("sequences", sequences)
         if sequences.shape[1] == 0:
             raise ValueError(

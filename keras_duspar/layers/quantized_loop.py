@@ -1,8 +1,8 @@
 """The loop over time of a quantised layer.
 
 Kernels are rounded once, before the loop. In training the largest values of
-operands and states leave the loop as one more state, as JAX needs it, and
-move the ranges behind it.
+operands and states leave the loop as an extra state, as JAX requires, and the
+ranges are updated after it.
 """
 
 import contextlib
@@ -100,7 +100,7 @@ def run(layer, inner_loop, sequences, initial_state, mask, training):
 class QuantizedRNN(keras.layers.RNN):
     """`keras.layers.RNN` over cells of this package that are quantised.
 
-    `keras_duspar.quantize()` puts it in the place of `keras.layers.RNN`.
+    `keras_duspar.quantize()` replaces `keras.layers.RNN` by it.
     """
 
     def inner_loop(self, sequences, initial_state, mask, training=False):

@@ -10,13 +10,13 @@ _LAYERS = {}
 
 
 def register(name, layer=None):
-    """Makes a recurrent layer reachable by name, for models and recipes.
+    """Registers a recurrent layer by name, for models and recipes.
 
     Args:
         name: String, the new name. Lower case by convention.
         layer: A subclass of `keras.layers.RNN` whose constructor takes
             `units` first, or a subclass of `keras_duspar.RecurrentCell`, for
-            which a layer is made. Left out, the function is a decorator.
+            which a layer is made. Without it, the function is a decorator.
 
     Returns:
         The registered layer class; as a decorator, the decorated class.
@@ -98,7 +98,7 @@ def names():
 
 
 def _layer_over(cell_class):
-    """A layer class over a cell class, saved and loaded like any other."""
+    """A layer class over a cell class, which can be saved and loaded."""
     name = cell_class.__name__.removesuffix("Cell")
     layer = type(
         name,

@@ -3,7 +3,6 @@
 import numpy as np
 
 from keras_duspar.utils import checks
-from keras_duspar.utils import tensor_checks
 
 
 def check_signals(reference, estimate):
@@ -15,7 +14,7 @@ def check_signals(reference, estimate):
             raise checks.bad_value(
                 name, "audio of shape `(samples,)`, not empty", array
             )
-        tensor_checks.finite_array(name, array)
+        checks.finite_array(name, array)
         arrays.append(array)
     reference, estimate = arrays
     if len(reference) != len(estimate):

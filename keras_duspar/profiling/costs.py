@@ -1,7 +1,7 @@
 """What a step of Keras' own layers costs, for those that are counted.
 
-The package's cells tell their cost themselves; this is the list for layers
-that cannot be asked.
+The package's cells state their own cost; this is the table for layers that do
+not.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ _COSTS = {}
 
 
 def register_cost(layer_class):
-    """Decorator: tells `profile()` what a layer of your own costs.
+    """Decorator: tells `profile()` the cost of a custom layer.
 
     Args:
         layer_class: A subclass of `keras.layers.Layer`, or a cell class for

@@ -1,8 +1,8 @@
-"""Runs a model on data and counts what its layers multiply.
+"""Runs a model on data and counts the MACs of its layers.
 
-The layers carry no statistics. For the length of one forward pass, `call` of
-every layer that costs something is replaced by one that also notes what went
-through it; a recurrent layer's cell is asked for its operands at every step.
+The layers carry no statistics. During one forward pass, `call` of every layer
+that costs something is replaced by one that also records what passes through
+it; a recurrent layer's cell is asked for its operands at every step.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from keras_duspar.utils.nesting import walk
 
 @dataclass
 class Tap:
-    """A layer that is watched, under the name that the profile gives it."""
+    """A layer that is watched, and its name in the profile."""
 
     name: str
     layer: keras.layers.Layer
@@ -42,7 +42,7 @@ class Tap:
 
     @property
     def stride(self):
-        """Number of time steps that the layer makes one of."""
+        """Number of time steps that the layer turns into one."""
         stride = getattr(self.layer, "strides", None)
         stride = stride[0] if isinstance(stride, (tuple, list)) else stride
         return stride if isinstance(stride, int) else 1

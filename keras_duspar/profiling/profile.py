@@ -55,7 +55,7 @@ def profile(model, data, steps_per_second=None, batch_size=32, verbose=0):
 
 
 class Profiler:
-    """Profiles one model again and again, for instance while it trains.
+    """Profiles one model repeatedly, for instance while it trains.
 
     Args:
         model: A `keras.Model` or layer, as in `profile()`.
@@ -243,9 +243,9 @@ def _grow(array, shape):
 
 
 def _nominal_lengths(taps, ran):
-    """Lengths behind layers that shorten a sequence, ends not dropped.
+    """Lengths after layers that shorten a sequence, as if no end were dropped.
 
-    Of 62 frames a pool of 4 makes 15, yet the layers behind it run 62.5 / 4
+    A pool of 4 turns 62 frames into 15, yet the layers after it run 62.5 / 4
     times per second, as a stream does not end.
     """
     nominal = {}

@@ -174,8 +174,8 @@ class Profile(_Figures):
         steps_per_second: Float, rate of the first recurrent layer.
         steps: Integer, number of time steps of the first recurrent layer that
             were counted; masked ones are not.
-        uncounted: List of `Uncounted`, the layers whose cost is not known:
-            nothing but their parameters is in the sums.
+        uncounted: List of `Uncounted`, the layers whose cost is not known.
+            Only their parameters are included in the sums.
     """
 
     layers: list

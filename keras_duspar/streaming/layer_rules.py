@@ -26,7 +26,7 @@ _CONVOLUTIONAL = (
 
 @register_stream(Frames)
 class FrontEnd(StreamRule):
-    """Cuts audio into frames: keeps what the next frame begins with."""
+    """Cuts audio into frames: keeps the start of the next frame."""
 
     def __init__(self, layer, signals):
         self.layer = layer
@@ -89,7 +89,7 @@ class LogMelFrontEnd(FrontEnd):
 
 @register_stream(OverlapAdd)
 class DelayedOverlapAdd(StreamRule):
-    """Gives out samples once the last frame that covers them is there."""
+    """Returns samples once the last frame that covers them has arrived."""
 
     def __init__(self, layer, signals):
         super().__init__(layer, signals[:1])
@@ -120,11 +120,11 @@ class DelayedOverlapAdd(StreamRule):
 
 @register_stream(TemporalPooling)
 class GatheredPooling(StreamRule):
-    """Gives out an average once its group is complete.
+    """Returns an average once its group is complete.
 
     If every call brings whole groups, nothing has to be kept. If a call
-    brings one time step at most, their sum is all that is kept: in a `.tflite`
-    file that takes half the time of what any number of steps needs.
+    brings at most one time step, only their sum is kept: in a `.tflite` file
+    that takes half the time of the general case.
     """
 
     def __init__(self, layer, signals):
@@ -209,7 +209,7 @@ class RunningMean(StreamRule):
 
 @register_stream(keras.layers.RNN)
 class Recurrent(StreamRule):
-    """The rule of recurrent layers: goes on from the states before.
+    """The rule of recurrent layers: continues from the previous states.
 
     A subclass may override `run()`, to run the same layer in another way.
 
@@ -238,7 +238,7 @@ class Recurrent(StreamRule):
         self.units = walking.output_size(layer.cell, flat)
         summary = dataclasses.replace(self.signal, kind="summary", steps=None)
         if not layer.return_sequences:
-            # A call may bring no steps at all: then the output stays.
+            # A call may bring no steps at all: then the output is kept.
             self.states["output"] = State((None, self.units), dtype)
             self.signal = summary
         if layer.return_state:

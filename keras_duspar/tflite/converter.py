@@ -41,11 +41,11 @@ def convert(
     A whole-utterance file has a signature `predict` with the inputs and
     outputs of the model, for any batch size and any length. A streaming file
     has a signature `step`: it takes a chunk of new samples (or time steps)
-    and the states, and returns what is new and the next states. Streams
+    and the states, and returns the new outputs and the next states. Streams
     begin with states of zeros. Both kinds contain the model's audio front
     end.
 
-    On the JAX and torch backends the conversion runs in a process of its own
+    On the JAX and torch backends the conversion runs in a separate process
     on the TensorFlow backend.
 
     Args:
@@ -59,7 +59,7 @@ def convert(
             delegate of this package runs. `"builtin"`: operators that every
             TFLite runtime has. Default: `"sparse"`.
         weights: String, what the kernels are rounded to: `"float32"`,
-            `"bfloat16"` or `"int8"`, with one scale for every output channel.
+            `"bfloat16"` or `"int8"`, with one scale per output channel.
             A model that is quantised already is converted as it is and takes
             no other value than the default. Default: `"float32"`.
         frames: Positive integer, the frames that one chunk of a stream
@@ -148,7 +148,7 @@ def round_model(model, weights, representative=None, report=None):
     scheme = QuantScheme(weights, "uint8" if integers else "float32")
     rounded = quantize(model, scheme)
     if representative is not None:
-        # Read twice, which a generator could not be.
+        # Read twice, which a generator does not allow.
         batches = list(list_batches(model, representative, 32))
         calibrate(rounded, batches)
         if report is not None:

@@ -334,7 +334,7 @@ def _types(model):
 
 
 def _rates(model):
-    """Samples a second and from one frame to the next, if known."""
+    """Samples per second and from one frame to the next, if known."""
     for layer in all_layers(model):
         rate = getattr(layer, "sample_rate", None)
         hop = getattr(layer, "hop_length", None)

@@ -1,10 +1,9 @@
-"""Layers as TFLite can hold them, while a model is traced.
+"""Replaces layers by what TFLite can represent, while a model is traced.
 
-For the length of a trace, `inner_loop` of every recurrent layer is replaced:
-by one operator where the cell has one, else by a loop of built-in operators.
-Keras' own loop needs a fixed batch size in TFLite. The log-mel front end
-becomes an operator, and so does a dense layer over time, of which Keras makes
-ten.
+During a trace, `inner_loop` of every recurrent layer is replaced: by one
+operator where the cell has one, else by a loop of built-in operators. Keras'
+own loop needs a fixed batch size in TFLite. The log-mel front end becomes one
+operator, and so does a dense layer over time, for which Keras creates ten.
 """
 
 import contextlib

@@ -53,6 +53,20 @@ def choice(name, value, choices):
     return value
 
 
+def float_dtype(name, dtype):
+    """Raises unless `dtype` is a floating-point type."""
+    import keras  # noqa: PLC0415 - tensors come from Keras, arrays do not
+
+    dtype = keras.backend.standardize_dtype(dtype)
+    if not keras.backend.is_float_dtype(dtype):
+        raise bad_value(
+            name,
+            "of a floating-point dtype",
+            dtype,
+            "Cast it with `keras.ops.cast(x, 'float32')`.",
+        )
+
+
 def samples(name, array):
     """Raises if a NumPy array holds integers, NaN or infinity."""
     if array.dtype.kind in "iu":
@@ -69,3 +83,22 @@ def samples(name, array):
         and not np.isfinite(array).all()
     ):
         raise bad_value(name, "finite", array, "It has NaN or infinity.")
+
+
+def finite_array(name, value):
+    """Raises if a concrete `value` holds NaN or infinity.
+
+    A tensor that is only being traced has no values yet and passes.
+    """
+    import keras  # noqa: PLC0415
+
+    try:
+        array = np.asarray(keras.ops.convert_to_numpy(value), "float64")
+    except Exception:
+        return
+    if not np.isfinite(array).all():
+        bad = int(array.size - np.isfinite(array).sum())
+        raise ValueError(
+            f"`{name}` must give finite values. Received {bad} of "
+            f"{array.size} entries that are NaN or infinite."
+        )
