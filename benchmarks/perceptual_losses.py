@@ -22,7 +22,7 @@ import soundfile
 import torch
 
 import keras_duspar
-from keras_duspar.losses.waveforms import SAMPLE_RATE
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 FRAME, HOP = 512, 256
 

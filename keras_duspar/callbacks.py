@@ -7,12 +7,13 @@ from keras import ops
 from keras_duspar import pruning
 from keras_duspar import quantization
 from keras_duspar.profiling.profile import Profiler
+from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils.batches import list_batches
 
 
 class Occupancy(keras.callbacks.Callback):
-    """Logs occupancy and effective products at the end of every epoch.
+    """Logs occupancy and effective MACs at the end of every epoch.
 
     Adds `occupancy` and `effective_macs` to the logs, and so to the history,
     the progress bar of the next callbacks, `CSVLogger` and `TensorBoard`, and
@@ -81,7 +82,7 @@ class Prune(keras.callbacks.Callback):
         frequency: Positive integer, steps between two prunings. Default: 100.
         rows: Boolean, whether all weights that one entry of an operand is
             multiplied with are set to zero together, so that the entry needs
-            no product at all. Default: `False`.
+            no MAC at all. Default: `False`.
 
     Example:
 
@@ -124,8 +125,7 @@ class Prune(keras.callbacks.Callback):
             )
 
     def on_train_batch_end(self, batch, logs=None):
-        if keras.backend.backend() == "jax":
-            self.model.jax_state_sync()  # else variables have no values
+        backends.sync_variables(self.model)
         now, sparsity = self.schedule(self.step)
         self.step += 1
         if bool(now):

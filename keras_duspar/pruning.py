@@ -1,4 +1,4 @@
-"""Kernels with zeros: which weights go, and how many are left."""
+"""Pruning kernels: which weights become zero, and how many are left."""
 
 import math
 
@@ -9,7 +9,7 @@ from keras_duspar.utils import checks
 
 
 class Ramp:
-    """A share of zeros that grows to a target, fast first and then slowly.
+    """A share of zeros that grows to a target, quickly at first.
 
     Args:
         target: Float in `(0, 1)`, the share at the end.
@@ -61,7 +61,7 @@ def kernel_groups(model):
 
 
 def masks(group, sparsity, rows):
-    """Ones where weights stay and zeros where they go.
+    """Ones where weights are kept and zeros where they are pruned.
 
     Args:
         group: List of kernels that are multiplied with the same vector.
@@ -88,7 +88,7 @@ def masks(group, sparsity, rows):
 
 
 def _largest(values, sparsity):
-    """Where the values are that stay: all but the smallest."""
+    """Where values are kept: all but the smallest."""
     gone = round(sparsity * values.size)
     order = np.argsort(values, axis=None, kind="stable")
     kept = np.ones(values.size, bool)

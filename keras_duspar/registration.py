@@ -11,4 +11,4 @@ from keras_duspar.losses import pmsqe
 from keras_duspar.losses import si_snr
 from keras_duspar.losses import stoi
 from keras_duspar.quantization import dense
-from keras_duspar.quantization import tfmot
+from keras_duspar.rounding import tfmot

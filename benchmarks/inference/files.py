@@ -11,9 +11,9 @@ from tensorflow.lite.python import schema_py_generated as schema
 
 import keras_duspar
 from keras_duspar import tflite
+from keras_duspar.native.sparse_ops import sparse_op_of
 from keras_duspar.quantization import QuantScheme
 from keras_duspar.quantization import calibrate
-from keras_duspar.tflite.sparse_ops import sparse_op_of
 
 # Weights and operands of sparse files.
 FORMATS = (

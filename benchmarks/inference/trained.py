@@ -11,7 +11,7 @@ from inference import lanes
 from inference import stacks
 from keras_duspar import models
 from keras_duspar import tflite
-from keras_duspar.tflite.sparse_ops import sparse_op_of
+from keras_duspar.native.sparse_ops import sparse_op_of
 from keras_duspar.utils.audio_files import read_mono
 
 RATE = 16000

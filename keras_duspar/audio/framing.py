@@ -8,7 +8,7 @@ from keras_duspar.utils import checks
 
 
 def hann(length):
-    """The periodic Hann window, which overlaps by half to exactly one."""
+    """The periodic Hann window: halves that overlap add up to exactly one."""
     n = np.arange(length)
     return (0.5 - 0.5 * np.cos(2 * np.pi * n / length)).astype("float32")
 
@@ -36,7 +36,7 @@ class Frames(keras.layers.Layer):
             stream. `"full"`: silence goes before and after it, so that every
             sample lies in equally many frames and `OverlapAdd` can restore
             all of it. Default: `"valid"`.
-        sample_rate: Positive integer, samples a second, if it is known; the
+        sample_rate: Positive integer, samples per second, if it is known; the
             layer itself does not need it. Default: `None`.
         **kwargs: Arguments of `keras.layers.Layer`.
 
@@ -87,7 +87,7 @@ class Frames(keras.layers.Layer):
 
     @property
     def steps_per_second(self):
-        """Nominal number of frames a second, or `None` if it is unknown."""
+        """Nominal number of frames per second, or `None` if it is unknown."""
         return self.sample_rate and self.sample_rate / self.hop_length
 
     def build(self, input_shape):

@@ -7,8 +7,9 @@ from keras import ops
 from keras_duspar.audio.framing import Frames
 from keras_duspar.audio.framing import hann
 from keras_duspar.rounding import scheme
-from keras_duspar.rounding.numbers import round_constant
+from keras_duspar.rounding.arithmetic import round_constant
 from keras_duspar.utils import checks
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 
 def mel_filters(sample_rate, fft_length, bands, low_hz, high_hz):
@@ -18,7 +19,7 @@ def mel_filters(sample_rate, fft_length, bands, low_hz, high_hz):
     unit area, as in librosa's default.
 
     Args:
-        sample_rate: Positive integer, samples a second.
+        sample_rate: Positive integer, samples per second.
         fft_length: Positive integer, length of the Fourier transform.
         bands: Positive integer, number of triangles.
         low_hz: Float, lower edge of the first triangle.
@@ -43,9 +44,9 @@ def mel_filters(sample_rate, fft_length, bands, low_hz, high_hz):
     )
     bins = np.arange(fft_length // 2 + 1)[:, np.newaxis]
     hz = bins * sample_rate / fft_length
-    left, centre, right = edges[:-2], edges[1:-1], edges[2:]
-    rising = (hz - left) / (centre - left)
-    falling = (right - hz) / (right - centre)
+    left, center, right = edges[:-2], edges[1:-1], edges[2:]
+    rising = (hz - left) / (center - left)
+    falling = (right - hz) / (right - center)
     triangles = np.maximum(0, np.minimum(rising, falling))
     return (triangles * 2 / (right - left)).astype("float32")
 
@@ -68,7 +69,7 @@ class LogMel(keras.layers.Layer):
 
     Args:
         bands: Positive integer, number of mel bands. Default: 64.
-        sample_rate: Positive integer, samples a second. Default: 16000.
+        sample_rate: Positive integer, samples per second. Default: 16000.
         frame_length: Positive integer, samples in a frame and length of the
             Fourier transform. Default: 512, which is 32 ms.
         hop_length: Positive integer, samples from one frame to the next;
@@ -104,7 +105,7 @@ class LogMel(keras.layers.Layer):
     def __init__(
         self,
         bands=64,
-        sample_rate=16000,
+        sample_rate=SAMPLE_RATE,
         frame_length=512,
         hop_length=256,
         low_hz=50.0,
@@ -143,7 +144,7 @@ class LogMel(keras.layers.Layer):
 
     @property
     def steps_per_second(self):
-        """Nominal number of frames a second."""
+        """Nominal number of frames per second."""
         return self.frames.steps_per_second
 
     def build(self, input_shape):
@@ -208,7 +209,7 @@ class LogMel(keras.layers.Layer):
         mean = total / count
         variance = np.maximum(squares / count - mean**2, 0)
         self.mean.assign(mean)
-        # A band that never changes must not be blown up.
+        # A band that never changes must not be amplified.
         self.std.assign(np.maximum(np.sqrt(variance), 1e-3))
 
     def compute_output_shape(self, input_shape):

@@ -1,4 +1,4 @@
-"""Fewer time steps for the layers behind."""
+"""Fewer time steps for the layers after it."""
 
 import keras
 from keras import ops

@@ -10,7 +10,7 @@ from keras_duspar.utils import checks
 class SpecAugment(keras.layers.Layer):
     """Hides random bands and random stretches of time, in training only.
 
-    Every example gets masks of its own. A mask's width is uniform between 0
+    Every example gets its own masks. A mask's width is uniform between 0
     and its maximum, but never more than half of what there is, so that
     something is left to learn from. The hidden values become zero, which is
     the mean of standardised features. In inference the layer is the identity.

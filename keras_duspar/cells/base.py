@@ -85,8 +85,8 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
     ):
         # RNN draws dropout masks before its loop, as JAX needs it, only for
         # cells of Keras' own family; SimpleRNNCell is its smallest public
-        # member. Nothing but the masks is used of it, so its constructor is
-        # passed over.
+        # member. We inherit only its dropout masks and deliberately skip its
+        # constructor.
         super(keras.layers.SimpleRNNCell, self).__init__(**kwargs)
         checks.float_dtype("dtype", self.compute_dtype)
         self.units = checks.positive_integer("units", units)

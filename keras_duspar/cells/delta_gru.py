@@ -15,9 +15,9 @@ from keras_duspar.utils import checks
 class DeltaGRUCell(GatedCell):
     """Cell class for the DeltaGRU layer.
 
-    A GRU whose products read the change of the input and of the state since
-    an entry was last taken over, and skip the entries that have changed by
-    less than `theta`:
+    A GRU that multiplies its kernels with the change of the input and of the
+    state since an entry was last updated, and skips the entries that have
+    changed by less than `theta`:
 
     ```
     x_hat = where(abs(x - x_hat) >= theta, x, x_hat)
@@ -36,7 +36,7 @@ class DeltaGRUCell(GatedCell):
     wide as the input, and `h_hat`.
 
     Args:
-        theta: Float, at least 0. Smallest change that is taken over.
+        theta: Float, at least 0. Smallest change that counts.
             Default: 0.04.
 
     Call arguments:

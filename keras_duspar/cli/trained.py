@@ -8,8 +8,8 @@ import zipfile
 import numpy as np
 
 from keras_duspar.cli.main import CommandError
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
-SAMPLE_RATE = 16000
 TASKS = {
     "kws": ("keyword_spotter", "spots words", "spot"),
     "slu": ("intent_recognizer", "recognizes intents", "understand"),

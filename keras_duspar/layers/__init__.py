@@ -6,13 +6,15 @@ lazy.attach(
     __name__,
     {
         ".base": ["RecurrentLayer"],
-        ".delta_gru": ["DeltaGRU"],
-        ".duspar": ["DuSpaR"],
-        ".dynamic_gru": ["DynamicGRU"],
-        ".irnn": ["IRNN"],
-        ".ligru": ["LiGRU"],
-        ".mingru": ["MinGRU"],
+        ".recurrent": [
+            "IRNN",
+            "DeltaGRU",
+            "DuSpaR",
+            "DynamicGRU",
+            "LiGRU",
+            "MinGRU",
+            "SpaR",
+        ],
         ".registry": ["get", "names", "register"],
-        ".spar": ["SpaR"],
     },
 )

@@ -75,7 +75,7 @@ class RecurrentLayer(keras.layers.RNN):
     ):
         arguments = [p.name for p in self.cell_class.arguments]
         cell_kwargs = {n: kwargs.pop(n) for n in arguments if n in kwargs}
-        # With a policy of its own, not the global one at a later time, the
+        # With an explicit policy, not the global one at a later time, the
         # cell computes in the layer's dtype.
         policy = keras.dtype_policies.get(
             kwargs.pop("dtype", None) or keras.config.dtype_policy()

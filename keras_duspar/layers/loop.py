@@ -22,7 +22,7 @@ def run(
     state, not the output, at a masked step, and unrolled loops ignore
     `zero_output_for_mask` or read the mask forwards when they go backwards.
     Here the mask travels with the sequence as one more feature, and the
-    previous output as one more state, so that no loop needs to know of it.
+    previous output as one more state, so that no loop has to handle it.
 
     Args:
         step: Callable that takes `(inputs, states)` and returns

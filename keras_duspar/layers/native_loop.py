@@ -11,15 +11,11 @@ from keras_duspar import operators
 from keras_duspar.native import library
 from keras_duspar.native import sparse_ops
 from keras_duspar.native import training as passes
+from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 
 IMPLEMENTATIONS = ("auto", "keras", "native")
 VARIABLE = "KERAS_DUSPAR_IMPLEMENTATION"
-BRIDGES = {
-    "jax": "keras_duspar.native.bridge_jax",
-    "tensorflow": "keras_duspar.native.bridge_tensorflow",
-    "torch": "keras_duspar.native.bridge_torch",
-}
 
 
 def chosen(layer):
@@ -38,7 +34,7 @@ def is_used(layer, sequences, mask=None):
     """Whether a layer in training is to run in the native library.
 
     What was decided, and why, is noted for `used_by()`. Raises `ValueError`
-    if the layer asks for the library and something stands against it.
+    if the layer asks for the library and cannot use it.
     """
     implementation = chosen(layer)
     reason = f"`implementation` is {implementation!r}"
@@ -76,7 +72,7 @@ def used_by(layers):
 
 
 def obstacle(layer, sequences=None, mask=None):
-    """What stands against training a layer natively.
+    """Why this layer cannot train natively, or `None`.
 
     Args:
         layer: A `RecurrentLayer`.
@@ -84,7 +80,7 @@ def obstacle(layer, sequences=None, mask=None):
         mask: The mask of the input.
 
     Returns:
-        A string, part of a sentence, or `None` if nothing does.
+        A string, part of a sentence, or `None` if it can.
     """
     cell = layer.cell
     if not sparse_ops.has_sparse_op(cell):
@@ -122,7 +118,7 @@ def supports_jit(layer):
 @functools.cache
 def missing():
     """What is missing for any native training at all, or `None`."""
-    if keras.backend.backend() not in BRIDGES:
+    if keras.backend.backend() not in backends.BRIDGES:
         return f"there is no bridge to {keras.backend.backend()!r}"
     try:
         library.load()
@@ -134,7 +130,8 @@ def missing():
 @functools.cache
 def bridge():
     """The module that calls the library from Keras' backend."""
-    return importlib.import_module(BRIDGES[keras.backend.backend()])
+    name = backends.BRIDGES[keras.backend.backend()]
+    return importlib.import_module(f"keras_duspar.native.{name}")
 
 
 def run(layer, sequences, initial_state):

@@ -24,13 +24,13 @@ class ParallelLayer(RecurrentLayer):
         self.parallel = bool(parallel)
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
-        # A scan has no states between two steps that could be rounded.
+        # A scan has no intermediate states that could be rounded.
         scheme = self.cell.quantization
         in_turn = scheme is not None and scheme.state_levels
         if not self.parallel or in_turn or sequences.shape[1] is None:
             return super().inner_loop(sequences, initial_state, mask, training)
         if training:
-            native_loop.is_used(self, sequences, mask)  # raises, or says no
+            native_loop.is_used(self, sequences, mask)  # raises, or declines
         if self.go_backwards:
             sequences = ops.flip(sequences, axis=1)
             mask = None if mask is None else ops.flip(mask, axis=1)

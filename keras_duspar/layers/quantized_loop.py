@@ -1,8 +1,8 @@
 """The loop over time of a quantised layer.
 
 Kernels are rounded once, before the loop. In training the largest values of
-operands and states leave the loop as one more state, as JAX needs it, and
-move the ranges behind it.
+operands and states leave the loop as an extra state, as JAX requires, and the
+ranges are updated after it.
 """
 
 import contextlib
@@ -11,17 +11,7 @@ import keras
 from keras import ops
 
 from keras_duspar.layers import loop
-from keras_duspar.utils.nesting import child_layers
-
-
-def find_quantized(cell):
-    """The cells below and including `cell` that have a quantizer."""
-    found = []
-    if getattr(cell, "quantizer", None) is not None:
-        found.append(cell)
-    for child in child_layers(cell):
-        found += find_quantized(child)
-    return found
+from keras_duspar.layers import walking
 
 
 @contextlib.contextmanager
@@ -35,7 +25,7 @@ def prepared(cell, training=False):
     Yields:
         A list of the quantizers whose ranges are observed.
     """
-    cells = find_quantized(cell)
+    cells = list(walking.quantized_layers(cell).values())
     observed = [
         c.quantizer
         for c in cells
@@ -92,8 +82,7 @@ def run(layer, inner_loop, sequences, initial_state, mask, training):
             step,
             sequences,
             [start, *states],
-            output_size=getattr(layer.cell, "output_size", None)
-            or states[0].shape[-1],
+            output_size=walking.output_size(layer.cell, states),
             mask=mask,
             zero_output_for_mask=layer.zero_output_for_mask,
             return_sequences=layer.return_sequences,
@@ -111,7 +100,7 @@ def run(layer, inner_loop, sequences, initial_state, mask, training):
 class QuantizedRNN(keras.layers.RNN):
     """`keras.layers.RNN` over cells of this package that are quantised.
 
-    `keras_duspar.quantize()` puts it in the place of `keras.layers.RNN`.
+    `keras_duspar.quantize()` replaces `keras.layers.RNN` by it.
     """
 
     def inner_loop(self, sequences, initial_state, mask, training=False):

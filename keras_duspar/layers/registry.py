@@ -4,13 +4,13 @@ import keras
 
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.layers.base import RecurrentLayer
-from keras_duspar.layers.delta_gru import DeltaGRU
-from keras_duspar.layers.duspar import DuSpaR
-from keras_duspar.layers.dynamic_gru import DynamicGRU
-from keras_duspar.layers.irnn import IRNN
-from keras_duspar.layers.ligru import LiGRU
-from keras_duspar.layers.mingru import MinGRU
-from keras_duspar.layers.spar import SpaR
+from keras_duspar.layers.recurrent import IRNN
+from keras_duspar.layers.recurrent import DeltaGRU
+from keras_duspar.layers.recurrent import DuSpaR
+from keras_duspar.layers.recurrent import DynamicGRU
+from keras_duspar.layers.recurrent import LiGRU
+from keras_duspar.layers.recurrent import MinGRU
+from keras_duspar.layers.recurrent import SpaR
 from keras_duspar.utils import checks
 
 _LAYERS = {
@@ -26,13 +26,13 @@ _LAYERS = {
 
 
 def register(name, layer=None):
-    """Makes a recurrent layer reachable by name, for models and recipes.
+    """Registers a recurrent layer by name, for models and recipes.
 
     Args:
         name: String, the new name. Lower case by convention.
         layer: A subclass of `keras.layers.RNN` whose constructor takes
             `units` first, or a subclass of `keras_duspar.RecurrentCell`, for
-            which a layer is made. Left out, the function is a decorator.
+            which a layer is made. Without it, the function is a decorator.
 
     Returns:
         The registered layer class; as a decorator, the decorated class.
@@ -114,7 +114,7 @@ def names():
 
 
 def _layer_over(cell_class):
-    """A layer class over a cell class, saved and loaded like any other."""
+    """A layer class over a cell class, which can be saved and loaded."""
     name = cell_class.__name__.removesuffix("Cell")
     layer = type(
         name,

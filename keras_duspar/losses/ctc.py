@@ -164,7 +164,7 @@ class CTC(keras.losses.Loss):
         y_pred: Logits of shape `(batch, frames, classes)`.
 
     Returns:
-        One value an example, reduced as `reduction` says.
+        One value per example, reduced as `reduction` says.
 
     Example:
 

@@ -57,7 +57,7 @@ class Enhancement(keras.losses.Loss):
         y_pred: Estimated audio of the same shape.
 
     Returns:
-        One value an example, reduced as `reduction` says.
+        One value per example, reduced as `reduction` says.
 
     Example:
 

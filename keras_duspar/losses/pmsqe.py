@@ -7,11 +7,11 @@ import numpy as np
 from keras import ops
 
 from keras_duspar.audio.framing import hann
-from keras_duspar.losses.waveforms import SAMPLE_RATE
 from keras_duspar.losses.waveforms import band_matrix
 from keras_duspar.losses.waveforms import check_waveforms
 from keras_duspar.losses.waveforms import power_spectra
 from keras_duspar.utils import checks
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 FRAME_LENGTH = 512
 HOP_LENGTH = 256
@@ -59,9 +59,9 @@ class HearingModel:
         self.window = hann(FRAME_LENGTH).astype("float64")
         edges = np.linspace(to_bark(50.0), to_bark(SAMPLE_RATE / 2), BANDS + 1)
         self.width = edges[1] - edges[0]
-        centre = (edges[:-1] + edges[1:]) / 2
-        self.threshold = hearing_threshold(to_hz(centre))
-        self.exponent = loudness_exponent(centre)
+        center = (edges[:-1] + edges[1:]) / 2
+        self.threshold = hearing_threshold(to_hz(center))
+        self.exponent = loudness_exponent(center)
         hz = to_hz(edges)
         self.bands = band_matrix(hz[:-1], hz[1:], FRAME_LENGTH)
         self.level_band = band_matrix(*np.array([LEVEL_HZ]).T, FRAME_LENGTH)
@@ -134,7 +134,7 @@ class PMSQE(keras.losses.Loss):
         y_pred: Estimated audio of the same shape.
 
     Returns:
-        One value an example, reduced as `reduction` says.
+        One value per example, reduced as `reduction` says.
 
     Reference:
         Martin-Donas et al., 2018, "A deep learning loss function based on
@@ -242,5 +242,5 @@ def _band_gain(clean, estimate, threshold):
 
 
 def _limit(disturbance):
-    """Smoothly below `LARGEST`, so that there is always a gradient."""
+    """Limited smoothly to `LARGEST`, so that there is always a gradient."""
     return LARGEST * ops.tanh(disturbance / LARGEST)

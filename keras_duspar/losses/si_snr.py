@@ -39,7 +39,7 @@ class NegativeSISNR(keras.losses.Loss):
         y_pred: Estimated audio of the same shape.
 
     Returns:
-        One value an example, reduced as `reduction` says.
+        One value per example, reduced as `reduction` says.
 
     Reference:
         Le Roux et al., 2019, "SDR - half-baked or well done?",

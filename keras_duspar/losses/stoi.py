@@ -14,7 +14,7 @@ FRAME_LENGTH = 410
 HOP_LENGTH = 205
 FFT_LENGTH = 1024
 BANDS = 15
-LOWEST_CENTRE_HZ = 150.0
+LOWEST_CENTER_HZ = 150.0
 SEGMENT_FRAMES = 30
 DYNAMIC_RANGE_DB = 40.0
 LOWEST_SDR_DB = -15.0
@@ -22,9 +22,9 @@ LOWEST_SDR_DB = -15.0
 
 def third_octave_bands():
     """Array that sums a power spectrum into one-third octave bands."""
-    centre = LOWEST_CENTRE_HZ * 2 ** (np.arange(BANDS) / 3)
+    center = LOWEST_CENTER_HZ * 2 ** (np.arange(BANDS) / 3)
     return band_matrix(
-        centre * 2 ** (-1 / 6), centre * 2 ** (1 / 6), FFT_LENGTH
+        center * 2 ** (-1 / 6), center * 2 ** (1 / 6), FFT_LENGTH
     )
 
 
@@ -63,7 +63,7 @@ class STOI(keras.losses.Loss):
         y_pred: Estimated audio of the same shape.
 
     Returns:
-        One value an example, reduced as `reduction` says.
+        One value per example, reduced as `reduction` says.
 
     Reference:
         Taal et al., 2011, "An algorithm for intelligibility prediction of
@@ -101,8 +101,8 @@ class STOI(keras.losses.Loss):
         clipped = ops.minimum(
             gain * estimate, clean * (1 + 10 ** (-LOWEST_SDR_DB / 20))
         )
-        clean = _centre(clean, weights)
-        clipped = _centre(clipped, weights)
+        clean = _center(clean, weights)
+        clipped = _center(clipped, weights)
         correlation = (
             ops.sum(clean * clipped, axis=-1)
             / (_norm(clean) * _norm(clipped))[..., 0]
@@ -167,8 +167,8 @@ def _norm(segments):
     return ops.sqrt(total + 1e-8)
 
 
-def _centre(segments, weights):
-    """Takes the mean of the frames with weight one away from them."""
+def _center(segments, weights):
+    """Subtracts the mean of the frames with weight one."""
     count = ops.sum(weights, axis=-1, keepdims=True)
     count = ops.where(count > 0, count, 1.0)
     mean = ops.sum(segments * weights, axis=-1, keepdims=True) / count

@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops
 
-SAMPLE_RATE = 16000
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 
 def check_waveforms(loss, y_true, y_pred, shortest=1):
@@ -59,7 +59,7 @@ def band_matrix(edges_low, edges_high, fft_length, sample_rate=SAMPLE_RATE):
         An array of shape `(fft_length // 2 + 1, bands)`.
     """
     width = sample_rate / fft_length
-    centre = np.arange(fft_length // 2 + 1)[:, np.newaxis] * width
-    low = np.maximum(centre - width / 2, edges_low)
-    high = np.minimum(centre + width / 2, edges_high)
+    center = np.arange(fft_length // 2 + 1)[:, np.newaxis] * width
+    low = np.maximum(center - width / 2, edges_low)
+    high = np.minimum(center + width / 2, edges_high)
     return np.maximum(high - low, 0) / width

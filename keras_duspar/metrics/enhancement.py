@@ -12,12 +12,15 @@ from keras_duspar.metrics.pesq import pesq_wb
 from keras_duspar.metrics.si_sdr import si_sdr
 from keras_duspar.metrics.stoi import stoi
 from keras_duspar.utils import checks
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from keras_duspar.utils.optional import optional_package
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")
 
 
-def evaluate_enhancement(pairs, sample_rate=16000, workers=None, verbose=0):
+def evaluate_enhancement(
+    pairs, sample_rate=SAMPLE_RATE, workers=None, verbose=0
+):
     """PESQ-WB, STOI and SI-SDR over a test set, in parallel processes.
 
     An utterance on which a metric has no value, as PESQ has none where it
@@ -57,7 +60,7 @@ def evaluate_enhancement(pairs, sample_rate=16000, workers=None, verbose=0):
     # Known at once, not after the first utterances.
     optional_package("pesq")
     optional_package("pystoi")
-    checks.choice("sample_rate", sample_rate, (16000,))
+    checks.choice("sample_rate", sample_rate, (SAMPLE_RATE,))
     if workers is None:
         workers = os.cpu_count() or 1
     workers = checks.positive_integer("workers", workers)

@@ -3,10 +3,11 @@
 from keras_duspar.metrics.signals import check_not_silent
 from keras_duspar.metrics.signals import check_signals
 from keras_duspar.utils import checks
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from keras_duspar.utils.optional import optional_package
 
 
-def pesq_wb(reference, estimate, sample_rate=16000):
+def pesq_wb(reference, estimate, sample_rate=SAMPLE_RATE):
     """Wide-band PESQ, ITU-T P.862.2, by the package `pesq`.
 
     Args:
@@ -26,7 +27,7 @@ def pesq_wb(reference, estimate, sample_rate=16000):
     4.64
     """
     pesq = optional_package("pesq")
-    checks.choice("sample_rate", sample_rate, (16000,))
+    checks.choice("sample_rate", sample_rate, (SAMPLE_RATE,))
     reference, estimate = check_signals(reference, estimate)
     check_not_silent(reference)
     try:

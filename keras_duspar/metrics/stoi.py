@@ -4,16 +4,17 @@ import warnings
 
 from keras_duspar.metrics.signals import check_not_silent
 from keras_duspar.metrics.signals import check_signals
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from keras_duspar.utils.optional import optional_package
 
 
-def stoi(reference, estimate, sample_rate=16000):
+def stoi(reference, estimate, sample_rate=SAMPLE_RATE):
     """Short-time objective intelligibility (STOI), by `pystoi`.
 
     Args:
         reference: Clean audio, array of shape `(samples,)`, not silent.
         estimate: Audio of the same shape.
-        sample_rate: Positive integer, samples a second. Default: 16000.
+        sample_rate: Positive integer, samples per second. Default: 16000.
 
     Returns:
         A float of at most 1. Speech that is shorter than the 384 ms that the

@@ -67,8 +67,8 @@ def intent_recognizer(
 def group_samples(model):
     """Samples of audio in a group of frames of an intent recogniser.
 
-    The model drops a group that is not full. So much silence behind a
-    recording, less one sample, makes sure that its end is heard.
+    The model drops a group that is not full. That many samples of silence
+    behind a recording, less one, ensure that its end is processed.
 
     Args:
         model: A model of `intent_recognizer()`.

@@ -6,10 +6,10 @@ import numpy as np
 from keras_duspar.audio import Frames
 from keras_duspar.audio import OverlapAdd
 from keras_duspar.audio.framing import hann
-from keras_duspar.models.stack import SAMPLE_RATE
 from keras_duspar.models.stack import audio_input
 from keras_duspar.models.stack import recurrent_layer
 from keras_duspar.utils import checks
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 # Brings speech at 30 dB below full scale to one.
 GAIN = 32.0
@@ -42,7 +42,7 @@ def speech_enhancer(
     of its counts; that is our reading, not the paper's word. So is the
     sigmoid of the mask.
 
-    The weights begin where the model returns what it hears, which is ours,
+    The initial weights make the model return its input, which is our choice,
     too: the encoder as a short-time Fourier transform under the square root
     of a Hann window, the mask almost constant, and the decoder as what undoes
     both. Training then starts from the scores of the noisy speech and need
@@ -144,7 +144,7 @@ def fourier_kernel(frame_length, units):
     Real and imaginary parts alternate, at `units / 2` frequencies that are
     spread evenly up to half of the sample rate, under the square root of a
     Hann window. Every other pair is negated: the recurrent layers read
-    positive values alone, and so hear both halves of every wave.
+    positive values alone, and so see both halves of every wave.
 
     Returns:
         An array of shape `(frame_length, units)`.

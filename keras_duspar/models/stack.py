@@ -5,8 +5,6 @@ import keras
 from keras_duspar import layers
 from keras_duspar.utils import checks
 
-SAMPLE_RATE = 16000
-
 
 def recurrent_layer(recurrent, units, options, name):
     """One recurrent layer of a model.

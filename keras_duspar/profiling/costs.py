@@ -1,9 +1,10 @@
 """What a step of Keras' own layers costs, for those that are counted.
 
-The package's cells tell their cost themselves; this is the list for layers
-that cannot be asked.
+The package's cells state their own cost; this is the table for layers that do
+not.
 """
 
+import dataclasses
 import math
 
 import keras
@@ -17,7 +18,7 @@ _COSTS = {}
 
 
 def register_cost(layer_class):
-    """Decorator: tells `profile()` what a layer of your own costs.
+    """Decorator: tells `profile()` the cost of a custom layer.
 
     Args:
         layer_class: A subclass of `keras.layers.Layer`, or a cell class for
@@ -48,10 +49,18 @@ def register_cost(layer_class):
     return decorate
 
 
-def cost_of(layer, features):
-    """The `Cost` of a step of a layer or cell that `is_counted()`."""
+def cost_of(layer, features=None):
+    """The `Cost` of one step of a layer or cell.
+
+    Args:
+        layer: A layer that `is_counted()`, a cell or a stack of cells.
+        features: Integer, the number of features of a layer's output.
+            Default: `None`, for cells.
+    """
     if isinstance(layer, RecurrentCell):
         return layer.cost()
+    if isinstance(layer, keras.layers.StackedRNNCells):
+        return _stacked([cost_of(cell) for cell in layer.cells])
     for layer_class in type(layer).__mro__:
         if layer_class in _COSTS:
             return _COSTS[layer_class](layer, features)
@@ -60,6 +69,19 @@ def cost_of(layer, features):
         "cost is not known. Expected a `keras_duspar.RecurrentCell`, a cell "
         "of Keras, or one registered by "
         "`keras_duspar.profiling.register_cost()`."
+    )
+
+
+def _stacked(costs):
+    """The `Cost` of cells one after the other, with numbered operands."""
+    return Cost(
+        operands=tuple(
+            dataclasses.replace(operand, name=f"{i}.{operand.name}")
+            for i, cost in enumerate(costs)
+            for operand in cost.operands
+        ),
+        biases=sum(cost.biases for cost in costs),
+        elementwise=sum(cost.elementwise for cost in costs),
     )
 
 

@@ -26,7 +26,7 @@ def plot_profile(profile, path=None):
             axis.plot(curve * 100, label=f"{name}: {100 * mean:.1f} %")
         axis.set_title(
             f"{layer.name} ({layer.kind}): {100 * layer.occupancy:.1f} % of "
-            "dense products",
+            "dense MACs",
             loc="left",
             fontsize="medium",
         )

@@ -1,8 +1,8 @@
-"""Runs a model on data and counts what its layers multiply.
+"""Runs a model on data and counts the MACs of its layers.
 
-The layers carry no statistics. For the length of one forward pass, `call` of
-every layer that costs something is replaced by one that also notes what went
-through it; a recurrent layer's cell is asked for its operands at every step.
+The layers carry no statistics. During one forward pass, `call` of every layer
+that costs something is replaced by one that also records what passes through
+it; a recurrent layer's cell is asked for its operands at every step.
 """
 
 import contextlib
@@ -16,18 +16,20 @@ import numpy as np
 from keras import ops
 
 from keras_duspar.cells import Cost
-from keras_duspar.cells import Operand
-from keras_duspar.cells import RecurrentCell
 from keras_duspar.layers import loop
 from keras_duspar.layers import quantized_loop
+from keras_duspar.layers import walking
 from keras_duspar.profiling.costs import cost_of
 from keras_duspar.profiling.costs import is_counted
+from keras_duspar.profiling.report import Uncounted
+from keras_duspar.utils.nesting import all_layers
 from keras_duspar.utils.nesting import child_layers
+from keras_duspar.utils.nesting import walk
 
 
 @dataclass
 class Tap:
-    """A layer that is watched, under the name that the profile gives it."""
+    """A layer that is watched, and its name in the profile."""
 
     name: str
     layer: keras.layers.Layer
@@ -36,48 +38,72 @@ class Tap:
 
     @property
     def recurrent(self):
-        return isinstance(self.layer, keras.layers.RNN)
+        return walking.is_recurrent(self.layer)
 
     @property
     def stride(self):
-        """Number of time steps that the layer makes one of."""
+        """Number of time steps that the layer turns into one."""
         stride = getattr(self.layer, "strides", None)
         stride = stride[0] if isinstance(stride, (tuple, list)) else stride
         return stride if isinstance(stride, int) else 1
 
 
 def find_taps(model):
-    """The layers of a model that cost something or change the step rate."""
-    taps, seen, taken, unknown = [], set(), set(), []
+    """The layers of a model that cost something or change the step rate.
 
-    def visit(layer, prefix):
-        if id(layer) in seen:
-            return
-        seen.add(id(layer))
-        name = f"{prefix}{layer.name}"
-        while name in taken:
-            name += "'"
-        taken.add(name)
-        children = child_layers(layer)
-        tap = Tap(name, layer)
-        if tap.recurrent or is_counted(layer) or tap.stride > 1:
-            taps.append(tap)
-            return
-        inner = {id(w) for child in children for w in child.weights}
-        own = [w for w in layer.trainable_weights if id(w) not in inner]
-        if any(len(w.shape) > 1 for w in own):
-            unknown.append(name)
-        for child in children:
-            visit(child, "" if layer is model else f"{name}/")
+    Args:
+        model: A built `keras.Model` or layer.
 
-    visit(model, "")
-    if unknown:
+    Returns:
+        A list of `Tap`, and a list of `Uncounted`, the layers with weight
+        matrices whose cost is not known. Of layers within a layer, none of
+        which is counted, the outermost is listed.
+    """
+
+    def is_left_out(layer):
+        return layer is not model and _is_uncounted(layer)
+
+    def stop(layer):
+        return _is_tap(layer) or is_left_out(layer)
+
+    taps, uncounted = [], []
+    for path, layer in walk(model, stop):
+        if _is_tap(layer):
+            taps.append(Tap(path, layer))
+        elif is_left_out(layer) or _has_matrices(_own_weights(layer)):
+            kind, params = type(layer).__name__, layer.count_params()
+            uncounted.append(Uncounted(path, kind, params))
+    if uncounted:
         warnings.warn(
-            f"Layers whose cost is not known are not counted: {unknown}. "
-            "Tell it by `keras_duspar.profiling.register_cost()`.",
+            "Layers whose cost is not known are not counted: "
+            f"{[layer.name for layer in uncounted]}. Tell it by "
+            "`keras_duspar.profiling.register_cost()`.",
             stacklevel=3,
         )
-    return taps
+    return taps, uncounted
+
+
+def _is_tap(layer):
+    tap = Tap("", layer)
+    return tap.recurrent or is_counted(layer) or tap.stride > 1
+
+
+def _is_uncounted(layer):
+    """Whether a layer has weight matrices, and nothing in it is counted."""
+    return (
+        not isinstance(layer, keras.Model)
+        and _has_matrices(layer.weights)
+        and not any(_is_tap(inner) for inner in all_layers(layer))
+    )
+
+
+def _own_weights(layer):
+    inner = {id(w) for child in child_layers(layer) for w in child.weights}
+    return [w for w in layer.weights if id(w) not in inner]
+
+
+def _has_matrices(weights):
+    return any(len(weight.shape) > 1 for weight in weights)
 
 
 class Probe(keras.Model):
@@ -169,7 +195,7 @@ def _note_recurrent(
     tap, sequences, initial_state=None, mask=None, training=False
 ):
     layer, cell = tap.layer, tap.layer.cell
-    tap.cost = cell_cost(cell)
+    tap.cost = cost_of(cell)
     note = {"valid": _length(sequences)}
     if mask is not None:
         note["valid"] = ops.cast(mask, "bool")
@@ -190,7 +216,7 @@ def _note_recurrent(
 
     def step(inputs, flat_states):
         states = keras.tree.pack_sequence_as(structure, list(flat_states))
-        _, states, operands = cell_step(cell, inputs, states)
+        _, states, operands = walking.cell_step(cell, inputs, states)
         counts = [
             ops.sum(ops.cast(operands[name] != 0, "int32"), axis=-1)
             for name in sparse
@@ -211,36 +237,6 @@ def _note_recurrent(
     return note
 
 
-def cell_cost(cell):
-    """The cost of a cell, or of a stack of cells under numbered names."""
-    if not isinstance(cell, keras.layers.StackedRNNCells):
-        return cost_of(cell, getattr(cell, "units", None))
-    costs = [cell_cost(inner) for inner in cell.cells]
-    return Cost(
-        operands=tuple(
-            Operand(f"{i}.{o.name}", o.size, o.fan, o.sparse)
-            for i, cost in enumerate(costs)
-            for o in cost.operands
-        ),
-        biases=sum(cost.biases for cost in costs),
-        elementwise=sum(cost.elementwise for cost in costs),
-    )
-
-
-def cell_step(cell, inputs, states):
-    """One step of a cell: output, states and operands."""
-    if isinstance(cell, RecurrentCell):
-        return cell.advance(inputs, states)
-    if not isinstance(cell, keras.layers.StackedRNNCells):
-        return *cell(inputs, states), {}
-    new_states, operands = [], {}
-    for i, (inner, state) in enumerate(zip(cell.cells, states)):
-        inputs, state, inner_operands = cell_step(inner, inputs, state)
-        new_states.append(state)
-        operands |= {f"{i}.{k}": v for k, v in inner_operands.items()}
-    return inputs, new_states, operands
-
-
 class Counter:
     """Runs a model on batches and notes what its layers have multiplied.
 
@@ -251,7 +247,7 @@ class Counter:
     """
 
     def __init__(self, model):
-        self.taps = find_taps(model)
+        self.taps, self.uncounted = find_taps(model)
         self._probe = Probe(model, self.taps)
 
     def run(self, batches):

@@ -6,7 +6,7 @@ import itertools
 import keras
 import numpy as np
 
-from keras_duspar.layers.quantized_loop import find_quantized
+from keras_duspar.layers.walking import quantized_layers
 from keras_duspar.profiling import probe
 from keras_duspar.profiling.report import LayerProfile
 from keras_duspar.profiling.report import Profile
@@ -16,7 +16,7 @@ from keras_duspar.utils.batches import list_batches
 
 
 def profile(model, data, steps_per_second=None, batch_size=32, verbose=0):
-    """Counts what a model multiplies when it runs on data.
+    """Counts the MACs of a model when it runs on data.
 
     The model is run as it is; its layers carry no statistics, and neither
     its weights nor the states of stateful layers are changed.
@@ -31,14 +31,15 @@ def profile(model, data, steps_per_second=None, batch_size=32, verbose=0):
         steps_per_second: Float, how often the first recurrent layer runs in
             a second of real time. Layers behind a pooling layer run less
             often by its stride. Default: `None`, which takes the rate of the
-            model's audio front end or, without one, counts for each step.
+            model's audio front end or, without one, counts per time step.
         batch_size: Positive integer, how arrays are cut. Default: 32.
         verbose: 0 or 1, whether to show a progress bar. Default: 0.
 
     Returns:
         A `Profile`, with the figures of the model in `dense_macs`,
         `effective_macs`, `occupancy`, `params` and so on, those of the layers
-        in `layers`, and methods `table()`, `to_dict()` and `plot()`.
+        in `layers`, and methods `table()`, `to_dict()` and `plot()`. Layers
+        whose cost is not known are in `uncounted`, with a warning.
 
     Example:
 
@@ -54,7 +55,7 @@ def profile(model, data, steps_per_second=None, batch_size=32, verbose=0):
 
 
 class Profiler:
-    """Profiles one model again and again, for instance while it trains.
+    """Profiles one model repeatedly, for instance while it trains.
 
     Args:
         model: A `keras.Model` or layer, as in `profile()`.
@@ -92,7 +93,13 @@ class Profiler:
                     tallies[name].add(note)
             progress.add(1)
         taps = sorted(self._counter.taps, key=lambda tap: tap.position)
-        return _summarise(self.model, taps, tallies, self.steps_per_second)
+        return _summarize(
+            self.model,
+            taps,
+            tallies,
+            self.steps_per_second,
+            self._counter.uncounted,
+        )
 
 
 def dense_profile(model, shapes, steps_per_second=None):
@@ -106,7 +113,7 @@ def dense_profile(model, shapes, steps_per_second=None):
     Returns:
         A `Profile`.
     """
-    taps = probe.find_taps(model)
+    taps, uncounted = probe.find_taps(model)
     inputs = keras.tree.map_shape_structure(
         lambda shape: keras.KerasTensor(shape), shapes
     )
@@ -119,10 +126,10 @@ def dense_profile(model, shapes, steps_per_second=None):
             note["counts"] *= [o.size for o in cost.operands if o.sparse]
         tallies[name].add(note)
     taps.sort(key=lambda tap: tap.position)
-    return _summarise(model, taps, tallies, steps_per_second)
+    return _summarize(model, taps, tallies, steps_per_second, uncounted)
 
 
-def _summarise(model, taps, tallies, steps_per_second):
+def _summarize(model, taps, tallies, steps_per_second, uncounted):
     ran = {t.name: tallies[t.name] for t in taps if tallies[t.name].calls}
     first = next((t.name for t in taps if t.recurrent and t.name in ran), None)
     if first is None:
@@ -162,13 +169,14 @@ def _summarise(model, taps, tallies, steps_per_second):
         for tap in taps
         if tap.name in ran and tap.cost is not None
     ]
-    return Profile(layers, steps_per_second, int(ran[first].valid))
+    return Profile(layers, steps_per_second, int(ran[first].valid), uncounted)
 
 
 def _count_params(layer):
     """The layer's parameters, without the ranges of its quantizers."""
     ranges = sum(
-        cell.quantizer.count_params() for cell in find_quantized(layer)
+        found.quantizer.count_params()
+        for found in quantized_layers(layer).values()
     )
     return layer.count_params() - ranges
 
@@ -222,8 +230,8 @@ class Tally:
         sparse = [o for o in cost.operands if o.sparse]
         for i, operand in enumerate(sparse):
             with np.errstate(invalid="ignore"):
-                curves[operand.name] = self._counts_at[:, i] / (
-                    self._valid_at * operand.size
+                curves[operand.name] = operand.occupancy(
+                    self._counts_at[:, i], self._valid_at
                 )
         return curves
 
@@ -235,10 +243,10 @@ def _grow(array, shape):
 
 
 def _nominal_lengths(taps, ran):
-    """Lengths behind layers that shorten a sequence, ends not dropped.
+    """Lengths after layers that shorten a sequence, as if no end were dropped.
 
-    Of 62 frames a pool of 4 makes 15, yet the layers behind it run 62.5 / 4
-    times a second, as a stream does not end.
+    A pool of 4 turns 62 frames into 15, yet the layers after it run 62.5 / 4
+    times per second, as a stream does not end.
     """
     nominal = {}
     for tap in taps:

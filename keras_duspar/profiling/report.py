@@ -1,15 +1,55 @@
-"""What a model costs: the figures that `profile()` returns."""
+"""What a model costs: the figures that `profile()` returns.
 
+This is the one definition of occupancy and of the rates of MACs, also for the
+counts of a `.tflite` file. It needs neither Keras nor a backend.
+"""
+
+import dataclasses
 from dataclasses import dataclass
 from dataclasses import field
 
-from keras_duspar.cells import Cost
+from keras_duspar.cells.cost import Cost
 from keras_duspar.profiling import plotting
 from keras_duspar.profiling.profile_table import profile_table
 
+# Figures that a layer and a model both have, in the order of `to_dict()`.
+_FIGURES = (
+    "params",
+    "dense_macs",
+    "effective_macs",
+    "weight_fetches",
+    "occupancy",
+    "biases",
+    "elementwise",
+    "nonzero_macs",
+)
+
+
+def _ratio(part, whole):
+    return part / whole if whole else float("nan")
+
+
+class _Figures:
+    """What is computed in the same way for a layer and for a model."""
+
+    @property
+    def weight_fetches(self):
+        """Weight-matrix entries read per second: as many as MACs."""
+        return self.effective_macs
+
+    @property
+    def occupancy(self):
+        """Effective over dense MACs, from 0 to 1, or `nan` without any."""
+        return _ratio(self.effective_macs, self.dense_macs)
+
+    def _figures(self):
+        """The figures as plain numbers, `None` in place of `nan`."""
+        found = {name: getattr(self, name) for name in _FIGURES}
+        return {n: None if v != v else v for n, v in found.items()}
+
 
 @dataclass
-class LayerProfile:
+class LayerProfile(_Figures):
     """The cost of one layer.
 
     Attributes:
@@ -44,25 +84,23 @@ class LayerProfile:
     def occupancies(self):
         """Occupancy of each operand, from 0 to 1."""
         return {
-            o.name: self.nonzeros[o.name] / o.size for o in self.cost.operands
+            o.name: o.occupancy(self.nonzeros[o.name])
+            for o in self.cost.operands
         }
 
     @property
     def dense_macs(self):
-        """Products with weight-matrix entries a second, none skipped."""
+        """MACs per second with weight matrices, none skipped."""
         return self.cost.dense_macs * self.steps_per_second
 
     @property
     def effective_macs(self):
-        """Products with weight-matrix entries a second, zeros skipped."""
-        per_step = sum(
-            self.nonzeros[o.name] * o.fan for o in self.cost.operands
-        )
-        return per_step * self.steps_per_second
+        """MACs per second with weight matrices, zeros skipped."""
+        return self.cost.effective_macs(self.nonzeros) * self.steps_per_second
 
     @property
     def nonzero_macs(self):
-        """Effective products a second whose weight is not zero either.
+        """Effective MACs per second whose weight is not zero either.
 
         An estimate: as if the zeros of operands and of weights had nothing to
         do with each other.
@@ -70,49 +108,27 @@ class LayerProfile:
         return self.effective_macs * self.weight_density
 
     @property
-    def weight_fetches(self):
-        """Weight-matrix entries read a second: as many as products."""
-        return self.effective_macs
-
-    @property
     def biases(self):
-        """Bias entries added a second."""
+        """Bias entries added per second."""
         return self.cost.biases * self.steps_per_second
 
     @property
     def elementwise(self):
-        """Element-wise products a second, such as those with gates."""
+        """Element-wise products per second, such as those with gates."""
         return self.cost.elementwise * self.steps_per_second
-
-    @property
-    def occupancy(self):
-        """Effective over dense products, or `nan` without any."""
-        if not self.dense_macs:
-            return float("nan")
-        return self.effective_macs / self.dense_macs
 
     def to_dict(self):
         """The figures as plain numbers and strings."""
         return {
             "name": self.name,
             "kind": self.kind,
-            "params": self.params,
             "steps_per_second": self.steps_per_second,
-            "dense_macs": self.dense_macs,
-            "effective_macs": self.effective_macs,
-            "weight_fetches": self.weight_fetches,
-            "occupancy": self.occupancy if self.dense_macs else None,
+            **self._figures(),
             "occupancies": self.occupancies,
-            "biases": self.biases,
-            "elementwise": self.elementwise,
             "weight_density": self.weight_density,
-            "nonzero_macs": self.nonzero_macs,
             "operands": [
                 {
-                    "name": o.name,
-                    "size": o.size,
-                    "fan": o.fan,
-                    "sparse": o.sparse,
+                    **dataclasses.asdict(o),
                     "nonzeros": self.nonzeros[o.name],
                     "over_time": [
                         float(v) for v in self.over_time.get(o.name, [])
@@ -124,70 +140,64 @@ class LayerProfile:
 
 
 @dataclass
-class Profile:
+class Uncounted:
+    """A layer with weight matrices whose cost is not known.
+
+    Attributes:
+        name: String, as in `LayerProfile`.
+        kind: String, the name of the layer's class.
+        params: Integer, number of parameters.
+    """
+
+    name: str
+    kind: str
+    params: int
+
+
+def _total(figure):
+    """A property of a model: the sum of what its layers have."""
+    return property(
+        lambda self: sum(getattr(layer, figure) for layer in self.layers),
+        doc=getattr(LayerProfile, figure).__doc__,
+    )
+
+
+@dataclass
+class Profile(_Figures):
     """The cost of a model, made by `keras_duspar.profile()`.
 
-    All rates are per second, for one stream. Products are those with entries
-    of weight matrices; biases and element-wise products are counted apart.
+    All rates are per second, for one stream. MACs are those with entries of
+    weight matrices; biases and element-wise products are counted apart.
 
     Attributes:
         layers: List of `LayerProfile`, in the order in which they run.
         steps_per_second: Float, rate of the first recurrent layer.
         steps: Integer, number of time steps of the first recurrent layer that
             were counted; masked ones are not.
+        uncounted: List of `Uncounted`, the layers whose cost is not known.
+            Only their parameters are included in the sums.
     """
 
     layers: list
     steps_per_second: float
     steps: int
+    uncounted: list = field(default_factory=list)
 
-    def _total(self, figure):
-        return sum(getattr(layer, figure) for layer in self.layers)
+    dense_macs = _total("dense_macs")
+    effective_macs = _total("effective_macs")
+    nonzero_macs = _total("nonzero_macs")
+    biases = _total("biases")
+    elementwise = _total("elementwise")
 
     @property
     def params(self):
         """Number of parameters of the layers in the table."""
-        return self._total("params")
-
-    @property
-    def dense_macs(self):
-        """Products with weight-matrix entries a second, none skipped."""
-        return self._total("dense_macs")
-
-    @property
-    def effective_macs(self):
-        """Products with weight-matrix entries a second, zeros skipped."""
-        return self._total("effective_macs")
-
-    @property
-    def nonzero_macs(self):
-        """Effective products a second whose weight is not zero either."""
-        return self._total("nonzero_macs")
+        return sum(x.params for x in [*self.layers, *self.uncounted])
 
     @property
     def weight_density(self):
-        """Share of the effective products whose weight is not zero."""
-        return self.nonzero_macs / self.effective_macs
-
-    @property
-    def weight_fetches(self):
-        """Weight-matrix entries read a second."""
-        return self._total("weight_fetches")
-
-    @property
-    def biases(self):
-        """Bias entries added a second."""
-        return self._total("biases")
-
-    @property
-    def elementwise(self):
-        """Element-wise products a second."""
-        return self._total("elementwise")
-
-    @property
-    def occupancy(self):
-        """Effective over dense products, from 0 to 1."""
-        return self.effective_macs / self.dense_macs
+        """Share of the effective MACs whose weight is not zero."""
+        return _ratio(self.nonzero_macs, self.effective_macs)
 
     def __str__(self):
         return profile_table(self)
@@ -206,15 +216,9 @@ class Profile:
         return {
             "steps_per_second": self.steps_per_second,
             "steps": self.steps,
-            "params": self.params,
-            "dense_macs": self.dense_macs,
-            "effective_macs": self.effective_macs,
-            "weight_fetches": self.weight_fetches,
-            "occupancy": self.occupancy,
-            "biases": self.biases,
-            "elementwise": self.elementwise,
-            "nonzero_macs": self.nonzero_macs,
+            **self._figures(),
             "layers": [layer.to_dict() for layer in self.layers],
+            "uncounted": [dataclasses.asdict(x) for x in self.uncounted],
         }
 
     def plot(self, path=None):

@@ -8,14 +8,14 @@ lazy.attach(
         ".calibration": ["calibrate"],
         ".dense": ["QuantizedDense"],
         ".model": ["dequantize", "freeze", "quantize"],
-        ".report": [
+        ".comparison": [
             "Comparison",
             "Summary",
             "TensorReport",
             "compare",
             "summary",
         ],
-        ".tfmot": ["load_tfmot"],
         "..rounding.scheme": ["QuantScheme"],
+        "..rounding.tfmot": ["load_tfmot"],
     },
 )

@@ -1,4 +1,4 @@
-"""Ranges from data, without training."""
+"""Ranges estimated from data, without training."""
 
 import contextlib
 
@@ -40,7 +40,7 @@ def calibrate(model, data, batch_size=32):
     """Sets the ranges of a quantised model from data, without training.
 
     Every range becomes the mean, over the batches, of the largest value in a
-    batch that the model before quantisation of its operands would have.
+    batch, measured before operands are rounded.
 
     Args:
         model: A model that `quantize()` returned.
@@ -78,7 +78,7 @@ def calibrate(model, data, batch_size=32):
         for name, variable in quantizer.ranges.items():
             key = f"{path}:{name}"
             if key not in observed[0]:
-                continue  # a layer that is not called: check_ranges() tells
+                continue  # never called: check_ranges() reports it
             value = np.mean([float(batch[key][0]) for batch in observed])
             if not np.isfinite(value):
                 raise ValueError(

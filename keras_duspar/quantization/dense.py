@@ -11,7 +11,7 @@ from keras_duspar.rounding.quantizer import Quantizer
 class QuantizedDense(keras.layers.Dense):
     """`keras.layers.Dense` with a rounded kernel and inputs as they are.
 
-    `keras_duspar.quantize()` puts it in the place of `keras.layers.Dense`.
+    `keras_duspar.quantize()` replaces `keras.layers.Dense` by it.
 
     Args:
         *args: Arguments of `keras.layers.Dense`.

@@ -1,4 +1,4 @@
-"""From a model to a quantised one, and back."""
+"""Turns a model into a quantised one, and back."""
 
 import inspect
 import warnings
@@ -8,12 +8,12 @@ import numpy as np
 from keras import ops
 
 from keras_duspar.layers.quantized_loop import QuantizedRNN
+from keras_duspar.layers.walking import quantized_layers
 from keras_duspar.quantization.dense import QuantizedDense
 from keras_duspar.rounding import scheme as schemes
 from keras_duspar.utils import checks
-from keras_duspar.utils.nesting import child_layers
 
-# Keras' own layers, and what takes their place.
+# Keras' own layers, and what replaces them.
 _QUANTIZED = {
     keras.layers.Dense: QuantizedDense,
     keras.layers.RNN: QuantizedRNN,
@@ -28,7 +28,7 @@ def quantize(model, scheme="int8", skip=()):
     training as after it, so that the weights adapt. Gradients pass the
     rounding as if it were not there. Ranges of operands (and of states, if
     the scheme rounds them) are weights that follow the data in training;
-    before the first batch nothing but the kernels is rounded. `freeze()`
+    before the first batch only the kernels are rounded. `freeze()`
     stops them.
 
     Recurrent layers over cells of this package, `keras.layers.Dense` and the
@@ -88,7 +88,7 @@ def quantize(model, scheme="int8", skip=()):
         raise ValueError(
             "`model` must have layers that can be quantised: recurrent layers "
             "of keras_duspar or `keras.layers.Dense`. Received: "
-            f"{model.name!r}, which has none but those in `skip`."
+            f"{model.name!r}, which has none outside `skip`."
         )
     _warn_of_float_layers(copy, skip)
     return copy
@@ -180,7 +180,7 @@ def check_ranges(model):
             if not np.isfinite(value):
                 raise ValueError(
                     f"{where} is {value}: there was NaN or infinity in the "
-                    "training. Begin anew from the model before it."
+                    "training. Start again from the model before it."
                 )
         if layer.quantizer.frozen is not None:
             value = ops.convert_to_numpy(layer.quantizer.frozen)
@@ -188,22 +188,10 @@ def check_ranges(model):
     if len(set(frozen.values())) > 1:
         moving = [path for path, value in frozen.items() if not value]
         raise ValueError(
-            f"`model` {model.name!r} is frozen by half: the ranges of "
+            f"`model` {model.name!r} is only partly frozen: the ranges of "
             f"{', '.join(moving)} are not. Freeze them all by "
             "`keras_duspar.quantization.freeze()`."
         )
-
-
-def quantized_layers(layer, path=""):
-    """The layers and cells that round, by their path in the model."""
-    found = {}
-    inner = isinstance(layer, keras.Model)
-    for child in layer.layers if inner else child_layers(layer):
-        name = f"{path}/{child.name}" if path else child.name
-        if getattr(child, "quantizer", None) is not None:
-            found[name] = child
-        found |= quantized_layers(child, name)
-    return found
 
 
 def takes_quantization(layer_class):
@@ -295,9 +283,9 @@ def _find_class(serialized):
 def _own(layer):
     """The variables of a layer without those of quantizers."""
     rounding = {
-        id(v)
-        for found in [layer, *quantized_layers(layer).values()]
-        for v in getattr(getattr(found, "quantizer", None), "variables", ())
+        id(variable)
+        for found in quantized_layers(layer).values()
+        for variable in found.quantizer.variables
     }
     return [v for v in layer.variables if id(v) not in rounding]
 

@@ -5,10 +5,10 @@ import contextlib
 import keras
 from keras import ops
 
-from keras_duspar.rounding import numbers as rounding
+from keras_duspar.rounding import arithmetic
 
 # A range that has not been observed yet has a scale so small that rounding
-# is not felt.
+# has no effect.
 _UNOBSERVED_SCALE = 2.0**-20
 _SMALLEST_RANGE = 1e-6
 
@@ -38,7 +38,7 @@ class Quantizer(keras.layers.Layer):
         self.ranges, self._grids, self._foreign = {}, {}, {}
         self.frozen = None
         self.operands = []
-        # Not tracked: what holds for the length of a call.
+        # Not tracked: these last for one call.
         vars(self)["_kernels"] = {}
         vars(self)["_maxima"] = None
         vars(self)["_collected"] = None
@@ -115,7 +115,7 @@ class Quantizer(keras.layers.Layer):
             self._note(name, values)
         observed = self.ranges[name] > 0
         levels = ops.where(observed, float(levels), 2.0**30)
-        return rounding.round_operand(
+        return arithmetic.round_operand(
             ops.cast(values, "float32"), self.scale(name), levels, signed
         )
 
@@ -126,7 +126,7 @@ class Quantizer(keras.layers.Layer):
         levels, _ = self._grids[name]
         largest = ops.convert_to_tensor(self.ranges[name])
         return ops.where(
-            largest > 0, rounding.scale_of(largest, levels), _UNOBSERVED_SCALE
+            largest > 0, arithmetic.scale_of(largest, levels), _UNOBSERVED_SCALE
         )
 
     def type_of(self, name):
@@ -162,10 +162,10 @@ class Quantizer(keras.layers.Layer):
             values, keras.backend.result_type(values.dtype, "float32")
         )
         if scheme.weights == "bfloat16":
-            return rounding.round_bfloat16(values), None
+            return arithmetic.round_bfloat16(values), None
         if scheme.weight_levels is None:
             return values, None
-        return rounding.round_kernel(values, scheme.weight_levels)
+        return arithmetic.round_kernel(values, scheme.weight_levels)
 
     def rounded_kernel(self, kernel):
         """The tensor that a kernel stands for once it is rounded."""
@@ -194,7 +194,7 @@ class Quantizer(keras.layers.Layer):
 
     def _note(self, name, values):
         largest = ops.stop_gradient(ops.abs(ops.cast(values, "float32")))
-        # One for every entry of the batch.
+        # One per entry of the batch.
         largest = ops.max(largest, axis=tuple(range(1, len(values.shape))))
         old = self._maxima.get(name)
         self._maxima[name] = (
@@ -203,7 +203,7 @@ class Quantizer(keras.layers.Layer):
 
     @contextlib.contextmanager
     def collecting(self, collected):
-        """A context in which largest values are collected, also untrained.
+        """A context in which largest values are collected, also in inference.
 
         Args:
             collected: Dictionary that they are put into by name; the ranges
@@ -221,7 +221,7 @@ class Quantizer(keras.layers.Layer):
         return self._collected is not None
 
     def take_maxima(self):
-        """The largest values since this was last asked, by name."""
+        """The largest values since the last call, by name."""
         maxima = self._maxima
         vars(self)["_maxima"] = {}
         return maxima

@@ -19,7 +19,7 @@ class QuantScheme:
 
     Args:
         weights: String, the type of the kernels: `"int8"`, or any from
-            `"int2"` up, symmetric with one scale for every output channel;
+            `"int2"` up, symmetric with one scale per output channel;
             `"bfloat16"`; or `"float32"`. Or a quantizer of
             `tensorflow_model_optimization`, on the TensorFlow backend.
             Default: `"int8"`.
@@ -30,7 +30,7 @@ class QuantScheme:
             of `"uint8"`. Or a quantizer as in `weights`. Default:
             `"uint8"`.
         states: String, the type of the states between two steps: `"int16"`
-            or `"int8"`, symmetric with one scale for each state, or
+            or `"int8"`, symmetric with one scale per state, or
             `"float32"`. Default: `"float32"`.
         momentum: Float in `[0, 1)`. How much of a range of operands or
             states stays at a training step; the rest comes from the largest
@@ -55,7 +55,7 @@ class QuantScheme:
             if isinstance(value, dict):
                 value = keras.saving.deserialize_keras_object(value)
             elif not isinstance(value, str):
-                from keras_duspar.quantization import tfmot  # noqa: PLC0415
+                from keras_duspar.rounding import tfmot  # noqa: PLC0415
 
                 value = tfmot.wrap(name, value)
             object.__setattr__(self, name, value)

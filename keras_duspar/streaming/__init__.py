@@ -6,7 +6,7 @@ lazy.attach(
     __name__,
     {
         # Behind the rules of Keras' layers, which one's own must not precede.
-        ".layers": ["Recurrent", "register_stream"],
+        ".layer_rules": ["Recurrent", "register_stream"],
         ".rules": ["Signal", "State", "StreamRule"],
         ".stream": ["Stream"],
     },

@@ -1,4 +1,4 @@
-"""How layers run in a stream: what a rule is, and where they are looked up."""
+"""How layers run in a stream: what a rule is, and the registry of rules."""
 
 from dataclasses import dataclass
 from dataclasses import field
@@ -57,8 +57,8 @@ class State:
 class StreamRule:
     """Runs one call of a layer in a stream.
 
-    This class is the rule of layers that treat every time step alike and by
-    itself, such as `Dense`: the layer is called as it is. A layer that looks
+    This class is the rule of layers that treat every time step independently,
+    such as `Dense`: the layer is called as it is. A layer that looks
     back in time needs a subclass, which sets `states` and `signal` in its
     constructor and overrides `step()`. It is registered by
     `keras_duspar.streaming.register_stream()`.
@@ -84,7 +84,7 @@ class StreamRule:
             )
 
     def step(self, states, *args, **kwargs):
-        """Runs the layer on what is new.
+        """Runs the layer on the new input.
 
         Args:
             states: Dictionary of tensors, as described by `states`.
@@ -105,7 +105,7 @@ class StreamRule:
 
 
 def register_stream(layer_class):
-    """Decorator: tells streams how a layer of your own runs in them.
+    """Decorator: registers how a custom layer runs in a stream.
 
     Args:
         layer_class: A subclass of `keras.layers.Layer`. The rule holds for
@@ -114,7 +114,7 @@ def register_stream(layer_class):
     Returns:
         A decorator for a subclass of `keras_duspar.streaming.StreamRule`.
         `StreamRule` itself is the rule of layers that treat every time step
-        by itself.
+        independently.
 
     Example:
 
@@ -143,7 +143,7 @@ def find_rule(layer, rules):
             if layer_class in known:
                 return known[layer_class]
     if not isinstance(layer, keras.layers.Layer):
-        if type(layer).__name__ in _ELEMENTWISE_OPERATIONS:
+        if type(layer).__name__ in _ELEMENTWISE_OPERATIONS.split():
             return Elementwise
         raise ValueError(
             "`model` cannot be streamed: how the operation "
@@ -158,7 +158,7 @@ def find_rule(layer, rules):
 
 
 class Elementwise(StreamRule):
-    """Layers that treat every number by itself, so they may read audio."""
+    """Layers that treat every number independently, so they may read audio."""
 
     takes_audio = True
 
@@ -174,75 +174,26 @@ class LastAxis(StreamRule):
 
 
 # Classes of operations are not public: these are their names.
-_ELEMENTWISE_OPERATIONS = frozenset(
-    [
-        "Absolute",
-        "Add",
-        "Cast",
-        "Clip",
-        "Divide",
-        "Elu",
-        "Exp",
-        "Expm1",
-        "Gelu",
-        "HardSigmoid",
-        "HardTanh",
-        "Identity",
-        "LeakyRelu",
-        "Log",
-        "Log1p",
-        "Maximum",
-        "Minimum",
-        "Multiply",
-        "Negative",
-        "Power",
-        "Reciprocal",
-        "Relu",
-        "Relu6",
-        "Selu",
-        "Sigmoid",
-        "Sign",
-        "Silu",
-        "Softplus",
-        "Softsign",
-        "Sqrt",
-        "Square",
-        "Subtract",
-        "Tanh",
-        "TrueDivide",
-    ]
-)
+_ELEMENTWISE_OPERATIONS = """
+    Absolute Add Cast Clip Divide Elu Exp Expm1 Gelu HardSigmoid HardTanh
+    Identity LeakyRelu Log Log1p Maximum Minimum Multiply Negative Power
+    Reciprocal Relu Relu6 Selu Sigmoid Sign Silu Softplus Softsign Sqrt Square
+    Subtract Tanh TrueDivide
+    """
 
-for _layer in (
-    keras.layers.Activation,
-    keras.layers.ActivityRegularization,
-    keras.layers.Add,
-    keras.layers.AlphaDropout,
-    keras.layers.Average,
-    keras.layers.Dropout,
-    keras.layers.ELU,
-    keras.layers.GaussianDropout,
-    keras.layers.GaussianNoise,
-    keras.layers.Identity,
-    keras.layers.LeakyReLU,
-    keras.layers.Maximum,
-    keras.layers.Minimum,
-    keras.layers.Multiply,
-    keras.layers.ReLU,
-    keras.layers.Rescaling,
-    keras.layers.Subtract,
-):
-    register_stream(_layer)(Elementwise)
-
-for _layer in (
-    keras.layers.BatchNormalization,
-    keras.layers.Concatenate,
-    keras.layers.LayerNormalization,
-    keras.layers.Normalization,
-    keras.layers.Softmax,
-    keras.layers.UnitNormalization,
-):
-    register_stream(_layer)(LastAxis)
-
-for _layer in (keras.layers.Dense, keras.layers.SpatialDropout1D):
-    register_stream(_layer)(StreamRule)
+# Layers of Keras by their rule.
+_KNOWN = {
+    Elementwise: """
+        Activation ActivityRegularization Add AlphaDropout Average Dropout ELU
+        GaussianDropout GaussianNoise Identity LeakyReLU Maximum Minimum
+        Multiply ReLU Rescaling Subtract
+        """,
+    LastAxis: """
+        BatchNormalization Concatenate LayerNormalization Normalization Softmax
+        UnitNormalization
+        """,
+    StreamRule: "Dense SpatialDropout1D",
+}
+for _rule, _names in _KNOWN.items():
+    for _name in _names.split():
+        register_stream(getattr(keras.layers, _name))(_rule)

@@ -5,9 +5,10 @@ import numpy as np
 from keras import ops
 
 from keras_duspar.streaming.graph import Graph
-from keras_duspar.streaming.layers import DelayedOverlapAdd
-from keras_duspar.streaming.layers import FrontEnd
+from keras_duspar.streaming.layer_rules import DelayedOverlapAdd
+from keras_duspar.streaming.layer_rules import FrontEnd
 from keras_duspar.streaming.rules import Signal
+from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 
 
@@ -20,7 +21,7 @@ class Stream:
 
     What comes out depends on the model's output:
 
-    - time steps: as many as the chunk completes, maybe none;
+    - time steps: as many as the chunk completes, possibly none;
     - audio: as many samples as go in, `delay` samples later;
     - one vector for a recording, as of a keyword spotter: its value for
       everything up to now.
@@ -38,7 +39,7 @@ class Stream:
     Attributes:
         samples: Integer, samples or time steps in a chunk.
         hop: Integer, samples in a frame's hop, 1 if the input is features.
-        sample_rate: Integer, samples a second, or `None` if the model does
+        sample_rate: Integer, samples per second, or `None` if the model does
             not say it.
         delay: Integer, samples by which audio comes late, else 0.
         states: Dictionary of `keras_duspar.streaming.State` by name.
@@ -155,7 +156,7 @@ class Stream:
     # Recordings
 
     def reset(self):
-        """Forgets what was pushed: what comes next is a new recording."""
+        """Drops what was pushed: the next samples start a new recording."""
         self._state = None
         self._waiting = None
         self._pushed = 0
@@ -187,7 +188,7 @@ class Stream:
         return self._run(np.concatenate([self._waiting, samples], axis=1))
 
     def finish(self):
-        """Ends the recording and makes ready for the next one.
+        """Ends the recording and prepares for the next one.
 
         What is left of the input is run. Samples that do not complete a hop
         are dropped, unless the front end fills them up with silence, as the
@@ -269,7 +270,7 @@ class Stream:
                 "samples",
                 f"of the batch size of those before, {len(self._waiting)}",
                 samples,
-                "`reset()` begins anew.",
+                "`reset()` starts a new recording.",
             )
         return samples.astype(symbol.dtype)
 
@@ -286,12 +287,7 @@ class _CompiledStep(keras.Model):
         super().__init__(name="step")
         self.streamed = stream.model  # its weights are this model's
         vars(self)["stream"] = stream
-        jax = keras.backend.backend() == "jax"
-        # What JAX compiles has static shapes.
-        self.compile(
-            run_eagerly=jax and not stream.static,
-            jit_compile=jax and stream.static,
-        )
+        self.compile(**backends.compile_options(stream.static))
         self.built = True
 
     def call(self, inputs):

@@ -10,6 +10,6 @@ lazy.attach(
         ".measuring": ["Measurement", "measure"],
         ".runner": ["Runner", "load"],
         ".runtime": ["delegate_path"],
-        ".sparse_ops": ["SparseOp", "register_sparse_op"],
+        "..native.sparse_ops": ["SparseOp", "register_sparse_op"],
     },
 )

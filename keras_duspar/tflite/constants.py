@@ -39,7 +39,7 @@ def shrink(model, levels=(), half=False):
 
 
 def _tidy(model):
-    """Leaves out what only a reader of the file would miss."""
+    """Removes what no runtime needs."""
     for graph in model.subgraphs:
         named = {int(i) for i in [*graph.inputs, *graph.outputs]}
         for i, tensor in enumerate(graph.tensors):

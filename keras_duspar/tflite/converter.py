@@ -1,19 +1,19 @@
 """From a Keras model to a `.tflite` file."""
 
 import pathlib
-import warnings
 
 import keras
 
-from keras_duspar.profiling import probe
+from keras_duspar.layers.walking import quantized_layers
+from keras_duspar.layers.walking import recurrent_layers
 from keras_duspar.quantization import QuantScheme
 from keras_duspar.quantization import calibrate
 from keras_duspar.quantization import compare
 from keras_duspar.quantization import quantize
 from keras_duspar.quantization.model import check_model as check_built
 from keras_duspar.quantization.model import check_ranges
-from keras_duspar.quantization.model import quantized_layers
-from keras_duspar.tflite import sparse_ops
+from keras_duspar.tflite import encoding
+from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils import files
 from keras_duspar.utils.batches import list_batches
@@ -41,11 +41,11 @@ def convert(
     A whole-utterance file has a signature `predict` with the inputs and
     outputs of the model, for any batch size and any length. A streaming file
     has a signature `step`: it takes a chunk of new samples (or time steps)
-    and the states, and returns what is new and the next states. Streams
+    and the states, and returns the new outputs and the next states. Streams
     begin with states of zeros. Both kinds contain the model's audio front
     end.
 
-    On the JAX and torch backends the conversion runs in a process of its own
+    On the JAX and torch backends the conversion runs in a separate process
     on the TensorFlow backend.
 
     Args:
@@ -59,7 +59,7 @@ def convert(
             delegate of this package runs. `"builtin"`: operators that every
             TFLite runtime has. Default: `"sparse"`.
         weights: String, what the kernels are rounded to: `"float32"`,
-            `"bfloat16"` or `"int8"`, with one scale for every output channel.
+            `"bfloat16"` or `"int8"`, with one scale per output channel.
             A model that is quantised already is converted as it is and takes
             no other value than the default. Default: `"float32"`.
         frames: Positive integer, the frames that one chunk of a stream
@@ -109,7 +109,7 @@ def convert(
         model = round_model(load_model(model), weights, representative, report)
     elif representative is not None:
         raise _needless(representative)
-    if keras.backend.backend() != "tensorflow":
+    if not backends.is_tensorflow():
         from keras_duspar.tflite import other_backend  # noqa: PLC0415
 
         return other_backend.convert(model, path, options)
@@ -148,7 +148,7 @@ def round_model(model, weights, representative=None, report=None):
     scheme = QuantScheme(weights, "uint8" if integers else "float32")
     rounded = quantize(model, scheme)
     if representative is not None:
-        # Read twice, which a generator could not be.
+        # Read twice, which a generator does not allow.
         batches = list(list_batches(model, representative, 32))
         calibrate(rounded, batches)
         if report is not None:
@@ -170,7 +170,7 @@ def check_options(streaming, ops, weights, frames, labels, **others):
     `weights` is left out: the model is rounded before it is exported.
     """
     checks.choice("ops", ops, OPS)
-    checks.choice("weights", weights, sparse_ops.WEIGHTS)
+    checks.choice("weights", weights, encoding.WEIGHTS)
     frames = checks.positive_integer("frames", frames)
     if frames > 1 and not streaming:
         raise checks.bad_value("frames", "1 unless `streaming=True`", frames)
@@ -226,18 +226,11 @@ def load_model(model):
                 f"{str(model)!r}. {e}"
             ) from e
         model = check_model(model)
-    for tap in recurrent_layers(model):
-        if tap.layer.stateful:
+    for name, layer in recurrent_layers(model).items():
+        if layer.stateful:
             raise ValueError(
-                f"`model` must not hold stateful layers: {tap.name!r} is one. "
+                f"`model` must not hold stateful layers: {name!r} is one. "
                 "Build it with `stateful=False`: a streaming file has its "
                 "states as inputs and outputs."
             )
     return model
-
-
-def recurrent_layers(model):
-    """The recurrent layers of a model, as taps of the profiler."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of layers whose cost is not known
-        return [tap for tap in probe.find_taps(model) if tap.recurrent]

@@ -9,8 +9,9 @@ import tensorflow as tf
 from flatbuffers import flexbuffers
 
 import keras_duspar
+from keras_duspar.layers.walking import quantized_layers
+from keras_duspar.layers.walking import recurrent_layers
 from keras_duspar.profiling.profile import dense_profile
-from keras_duspar.quantization.model import quantized_layers
 from keras_duspar.streaming import Recurrent
 from keras_duspar.streaming import Stream
 from keras_duspar.tflite import constants
@@ -18,7 +19,6 @@ from keras_duspar.tflite import counting
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite import writing
-from keras_duspar.tflite.converter import recurrent_layers
 from keras_duspar.tflite.tracing import Tracer
 from keras_duspar.utils import checks
 from keras_duspar.utils.nesting import all_layers
@@ -334,7 +334,7 @@ def _types(model):
 
 
 def _rates(model):
-    """Samples a second and from one frame to the next, if known."""
+    """Samples per second and from one frame to the next, if known."""
     for layer in all_layers(model):
         rate = getattr(layer, "sample_rate", None)
         hop = getattr(layer, "hop_length", None)

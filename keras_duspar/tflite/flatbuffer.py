@@ -1,82 +1,23 @@
-"""Reads what a `.tflite` file holds, with nothing but the standard library.
-
-A file is a FlatBuffer: tables of fields that are found by their number. Only
-the fields that this package asks for are known here. Runtimes come without a
-reader of their own, and a runner should need no more than a runtime.
-"""
+"""What a `.tflite` file holds, read with the schema module of the runtime."""
 
 import functools
+import importlib
 import pathlib
-import struct
 from dataclasses import dataclass
-
-import numpy as np
 
 CUSTOM = 32  # the code of every operator that is not built in
 FRONT_END = "DuSpaRLogMel"  # the one of these that has no sparse operands
 
-_TYPES = {
-    0: "float32",
-    1: "float16",
-    2: "int32",
-    3: "uint8",
-    4: "int64",
-    5: "string",
-    6: "bool",
-    7: "int16",
-    8: "complex64",
-    9: "int8",
-    10: "float64",
-}
 
-
-class _Table:
-    """A table at a position in the bytes of a file."""
-
-    def __init__(self, data, position):
-        self._data, self._position = data, position
-
-    def _unpack(self, form, position):
-        return struct.unpack_from(form, self._data, position)[0]
-
-    def _field(self, number):
-        """Position of a field, or `None` if it has its default."""
-        vtable = self._position - self._unpack("<i", self._position)
-        if 4 + 2 * number >= self._unpack("<H", vtable):
-            return None
-        offset = self._unpack("<H", vtable + 4 + 2 * number)
-        return self._position + offset if offset else None
-
-    def _target(self, number):
-        """Position of what a field points at, or `None`."""
-        field = self._field(number)
-        return None if field is None else field + self._unpack("<I", field)
-
-    def number(self, number, form="<I"):
-        field = self._field(number)
-        return 0 if field is None else self._unpack(form, field)
-
-    def array(self, number, dtype):
-        start = self._target(number)
-        if start is None:
-            return np.zeros(0, dtype)
-        count = self._unpack("<I", start)
-        return np.frombuffer(self._data, dtype, count, start + 4)
-
-    def text(self, number):
-        return self.array(number, "u1").tobytes().decode()
-
-    def table(self, number):
-        position = self._target(number)
-        return None if position is None else _Table(self._data, position)
-
-    def tables(self, number):
-        start = self._target(number)
-        offsets = self.array(number, "<u4")
-        return [
-            _Table(self._data, start + 4 * (i + 1) + int(offset))
-            for i, offset in enumerate(offsets)
-        ]
+@functools.cache
+def schema():
+    """The schema module of LiteRT or, without it, of TensorFlow."""
+    try:
+        return importlib.import_module("ai_edge_litert.schema_py_generated")
+    except ImportError:
+        return importlib.import_module(
+            "tensorflow.lite.python.schema_py_generated"
+        )
 
 
 @dataclass
@@ -136,7 +77,7 @@ class File:
 
     Attributes:
         graphs: List of lists of `Operator`, the main graph first.
-        tensors: List of lists of `Tensor`, for every graph.
+        tensors: List of lists of `Tensor`, one per graph.
         signatures: List of `Signature`, at least one.
         metadata: Dictionary of name to bytes.
     """
@@ -149,55 +90,45 @@ class File:
             )
         self.size = len(data)
         try:
-            self._parse(data)
-        except (struct.error, ValueError, IndexError) as e:
+            found = schema().Model.GetRootAsModel(data, 0)
+            self._take(schema().ModelT.InitFromObj(found))
+        except Exception as e:  # the module trusts what it reads
             raise ValueError(
                 f"`path` must be a whole .tflite file. Received: {name}, "
                 f"which is cut off or damaged ({e})."
             ) from e
 
-    def _parse(self, data):
-        model = _Table(data, struct.unpack_from("<I", data)[0])
-        self._buffers = model.tables(4)
-        codes = [_code(table) for table in model.tables(1)]
-        graphs = model.tables(2)
+    def _take(self, model):
+        contents = [_bytes(buffer.data) for buffer in model.buffers]
         self.tensors = [
-            [self._tensor(t) for t in graph.tables(0)] for graph in graphs
+            [_tensor(tensor, contents) for tensor in graph.tensors]
+            for graph in model.subgraphs
         ]
         self.graphs = [
-            [_operator(table, codes) for table in graph.tables(3)]
-            for graph in graphs
+            [_operator(operator, model) for operator in graph.operators or ()]
+            for graph in model.subgraphs
         ]
-        self.signatures = [_signature(table) for table in model.tables(7)]
+        self.signatures = [
+            Signature(
+                _text(s.signatureKey), _names(s.inputs), _names(s.outputs)
+            )
+            for s in model.signatureDefs or ()
+        ]
         if not self.signatures:
-            self.signatures = [self._unnamed_signature(graphs[0])]
+            main = model.subgraphs[0]
+            self.signatures = [
+                Signature(
+                    "", *map(self._own_names, (main.inputs, main.outputs))
+                )
+            ]
         self.metadata = {
-            table.text(0): self._buffer(table.number(1)).tobytes()
-            for table in model.tables(6)
+            _text(entry.name): contents[entry.buffer]
+            for entry in model.metadata or ()
         }
 
-    def _buffer(self, number):
-        return self._buffers[number].array(0, "u1")
-
-    def _tensor(self, table):
-        shape = table.array(7, "<i4")
-        if not len(shape):
-            shape = table.array(0, "<i4")
-        return Tensor(
-            table.text(3),
-            tuple(int(size) for size in shape),
-            _TYPES.get(table.number(1, "<b"), "other"),
-            len(self._buffer(table.number(2))) > 0,
-        )
-
-    def _unnamed_signature(self, graph):
-        """That of a file without signatures, by the names of the tensors."""
-
-        def names(number):
-            indices = graph.array(number, "<i4").tolist()
-            return {self.tensors[0][i].name: i for i in indices}
-
-        return Signature("", names(1), names(2))
+    def _own_names(self, indices):
+        """Inputs or outputs of a file without signatures, by their tensors."""
+        return {self.tensors[0][i].name: i for i in _integers(indices)}
 
     @property
     def operators(self):
@@ -214,49 +145,55 @@ class File:
         ]
 
 
-def _code(table):
-    # Codes that do not fit into the old field are in the new one.
-    return max(table.number(0, "<b"), table.number(3, "<i")), table.text(1)
-
-
-def _operator(table, codes):
-    code, custom = codes[table.number(0)]
-    return Operator(
-        code,
-        custom,
-        table.array(1, "<i4").tolist(),
-        table.array(2, "<i4").tolist(),
-        table.array(5, "u1").tobytes(),
+def _tensor(tensor, contents):
+    shape = _integers(tensor.shapeSignature) or _integers(tensor.shape)
+    return Tensor(
+        _text(tensor.name),
+        tuple(shape),
+        _enumerated("TensorType").get(tensor.type, "other").lower(),
+        bool(contents[tensor.buffer]),
     )
 
 
-def _signature(table):
-    def names(number):
-        return {t.text(0): t.number(1) for t in table.tables(number)}
+def _operator(operator, model):
+    code = model.operatorCodes[operator.opcodeIndex]
+    return Operator(
+        # Codes that do not fit into the old field are in the new one.
+        max(code.deprecatedBuiltinCode, code.builtinCode),
+        _text(code.customCode),
+        _integers(operator.inputs),
+        _integers(operator.outputs),
+        _bytes(operator.customOptions),
+    )
 
-    return Signature(table.text(2), names(0), names(1))
+
+def _names(entries):
+    return {_text(e.name): e.tensorIndex for e in entries or ()}
+
+
+# What is absent from a file is `None`.
+def _text(value):
+    return (value or b"").decode()
+
+
+def _bytes(value):
+    return b"" if value is None else bytes(value)
+
+
+def _integers(values):
+    return [] if values is None else [int(value) for value in values]
 
 
 @functools.cache
-def operator_names():
-    """Names of the built-in operators by code, if a schema is installed."""
-    for package in ("ai_edge_litert", "tensorflow.lite.python"):
-        try:
-            schema = __import__(
-                f"{package}.schema_py_generated", fromlist=["BuiltinOperator"]
-            )
-        except ImportError:
-            continue
-        return {
-            code: name
-            for name, code in vars(schema.BuiltinOperator).items()
-            if isinstance(code, int)
-        }
-    return {}
+def _enumerated(name):
+    """Names of an enumeration of the schema by code."""
+    members = vars(getattr(schema(), name)).items()
+    return {code: key for key, code in members if isinstance(code, int)}
 
 
 def operator_name(operator):
     """Readable name of an operator."""
     if operator.code == CUSTOM:
         return operator.custom
-    return operator_names().get(operator.code, f"builtin {operator.code}")
+    names = _enumerated("BuiltinOperator")
+    return names.get(operator.code, f"builtin {operator.code}")

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from keras_duspar.audio import LogMel
 
-_LENGTHS = [2**n for n in range(5, 16)]  # that the library knows
+# Samples in a frame: powers of two within the limits of `log_mel.h`.
+SHORTEST, LONGEST = 32, 32768
 
 
 def can_be_operator(layer):
@@ -17,7 +18,8 @@ def can_be_operator(layer):
     smallest = float(np.finfo("float32").tiny)
     return (
         isinstance(layer, LogMel)
-        and layer.frames.frame_length in _LENGTHS
+        and SHORTEST <= layer.frames.frame_length <= LONGEST
+        and layer.frames.frame_length.bit_count() == 1
         and layer.offset >= smallest
     )
 

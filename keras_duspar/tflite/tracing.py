@@ -1,10 +1,9 @@
-"""Layers as TFLite can hold them, while a model is traced.
+"""Replaces layers by what TFLite can represent, while a model is traced.
 
-For the length of a trace, `inner_loop` of every recurrent layer is replaced:
-by one operator where the cell has one, else by a loop of built-in operators.
-Keras' own loop needs a fixed batch size in TFLite. The log-mel front end
-becomes an operator, and so does a dense layer over time, of which Keras makes
-ten.
+During a trace, `inner_loop` of every recurrent layer is replaced: by one
+operator where the cell has one, else by a loop of built-in operators. Keras'
+own loop needs a fixed batch size in TFLite. The log-mel front end becomes one
+operator, and so does a dense layer over time, for which Keras creates ten.
 """
 
 import contextlib
@@ -15,10 +14,12 @@ from tensorflow.compiler.tf2xla.python import xla
 
 from keras_duspar.layers import loop
 from keras_duspar.layers import quantized_loop
-from keras_duspar.profiling import probe
+from keras_duspar.layers import walking
+from keras_duspar.native.sparse_ops import sparse_op_of
+from keras_duspar.profiling.costs import cost_of
 from keras_duspar.quantization import QuantizedDense
+from keras_duspar.tflite import encoding
 from keras_duspar.tflite import front_end
-from keras_duspar.tflite import sparse_ops
 from keras_duspar.tflite.flatbuffer import FRONT_END
 from keras_duspar.utils.nesting import all_layers
 
@@ -40,16 +41,16 @@ class Tracer:
     """
 
     def __init__(self, model, ops, count):
-        self.taps = [tap for tap in probe.find_taps(model) if tap.recurrent]
+        self._recurrent = walking.recurrent_layers(model)
         self.ops, self.count = ops, count
         self.operators, self.counts = [], {}
         # Values are read here: a trace has none.
         self._constants = {}
-        for tap in self.taps:
-            op = sparse_ops.sparse_op_of(tap.layer.cell)
+        for name, layer in self._recurrent.items():
+            op = sparse_op_of(layer.cell)
             if op is not None and ops == "sparse":
-                constants = sparse_ops.constants(op, tap.layer.cell)
-                self._constants[tap.name] = op, *constants
+                constants = encoding.constants(op, layer.cell)
+                self._constants[name] = op, *constants
         self._dense = {
             layer
             for layer in all_layers(model)
@@ -68,8 +69,8 @@ class Tracer:
         """A context in which the model's loops are replaced."""
         self.operators, self.counts = [], {}
         with contextlib.ExitStack() as stack:
-            for tap in self.taps:
-                stack.enter_context(self._replaced_loop(tap))
+            for name, layer in self._recurrent.items():
+                stack.enter_context(self._replaced_loop(name, layer))
             for layer in self._front_ends:
                 stack.enter_context(self._replaced_features(layer))
             for layer in self._dense:
@@ -77,17 +78,15 @@ class Tracer:
             yield self
 
     @contextlib.contextmanager
-    def _replaced_loop(self, tap):
-        layer = tap.layer
-
+    def _replaced_loop(self, name, layer):
         def inner_loop(sequences, initial_state, mask, training=False):
             run = self._run_loop
-            if tap.name in self._constants:
+            if name in self._constants:
                 run = self._run_operator
             if layer.go_backwards:
                 sequences = tf.reverse(sequences, [1])
                 mask = None if mask is None else tf.reverse(mask, [1])
-            outputs, states = run(tap, sequences, initial_state, mask)
+            outputs, states = run(name, layer, sequences, initial_state, mask)
             return outputs[:, -1], outputs, states
 
         with _replaced(layer, inner_loop):
@@ -122,15 +121,15 @@ class Tracer:
         with _replaced(layer, features):
             yield
 
-    def _run_operator(self, tap, sequences, states, mask):
+    def _run_operator(self, name, layer, sequences, states, mask):
         if mask is not None:
             raise ValueError(
-                f"`model` masks time steps of its layer {tap.name!r}, which a "
+                f"`model` masks time steps of its layer {name!r}, which a "
                 "sparse operator does not know. Convert it with "
                 '`ops="builtin"`, or without the mask.'
             )
-        cell = tap.layer.cell
-        op, constants, weights, operands = self._constants[tap.name]
+        cell = layer.cell
+        op, constants, weights, operands = self._constants[name]
         variables = op.kernels + op.biases
         integers = operands != "float32"
 
@@ -142,15 +141,15 @@ class Tracer:
             biases = args[len(kernels) : len(variables)]
             scales = args[len(variables) :] or [None] * len(kernels)
             kernels = [
-                sparse_ops.decode(kernel, scale)
+                encoding.decode(kernel, scale)
                 for kernel, scale in zip(kernels, scales)
             ]
             mapping = list(zip(variables, [*kernels, *biases]))
             if integers:
                 # An argument that is not used would be left out.
                 mapping += [
-                    (owner.quantizer.ranges[name], scales[-1][i])
-                    for i, (owner, name) in enumerate(op.operands)
+                    (owner.quantizer.ranges[operand], scales[-1][i])
+                    for i, (owner, operand) in enumerate(op.operands)
                 ]
             with keras.StatelessScope(state_mapping=mapping):
                 outputs, states, _ = _loop(cell, sequences, list(states))
@@ -164,7 +163,7 @@ class Tracer:
             compute,
             experimental_implements=_attributes(
                 op.name,
-                tap.name,
+                name,
                 units=f"i: {cell.units}",
                 weights=f's: "{weights}"',
                 # As it is when it is absent.
@@ -175,23 +174,23 @@ class Tracer:
         outputs, *new = function(
             sequences, *states_, *[tf.constant(c) for c in constants]
         )
-        self.operators.append((op.name, tap.name, len(constants)))
+        self.operators.append((op.name, name, len(constants)))
         return outputs, new
 
-    def _run_loop(self, tap, sequences, states, mask):
-        with quantized_loop.prepared(tap.layer.cell):
+    def _run_loop(self, name, layer, sequences, states, mask):
+        with quantized_loop.prepared(layer.cell):
             outputs, states, counts = _loop(
-                tap.layer.cell,
+                layer.cell,
                 sequences,
                 states,
                 mask,
-                tap.layer.zero_output_for_mask,
+                layer.zero_output_for_mask,
                 self.count,
             )
         if self.count:
-            total = self.counts.setdefault(tap.name, {})
-            for name, value in counts.items():
-                total[name] = total[name] + value if name in total else value
+            total = self.counts.setdefault(name, {})
+            for counter, value in counts.items():
+                total[counter] = total.get(counter, 0) + value
         return outputs, states
 
 
@@ -236,7 +235,7 @@ def _attributes(name, layer, **values):
     layer = layer.replace("\\", "\\\\")
     values = {
         "tfl_fusable_op": "b: true",
-        "version": f"i: {sparse_ops.VERSION}",
+        "version": f"i: {encoding.VERSION}",
         **values,
         "layer": f's: "{layer}"',
     }
@@ -272,10 +271,10 @@ def _loop(
     """
     structure = initial_state
     states = keras.tree.flatten(initial_state)
-    units = getattr(cell, "output_size", None) or states[0].shape[-1]
+    units = walking.output_size(cell, states)
     counters = []
     if count:
-        operands = probe.cell_cost(cell).operands
+        operands = cost_of(cell).operands
         counters = ["steps", *(o.name for o in operands if o.sparse)]
         # Counts go along as one more state.
         batch = tf.shape(sequences)[0]
@@ -284,7 +283,7 @@ def _loop(
     def step(inputs, states):
         counts, states = states[: count * 1], states[count * 1 :]
         states = keras.tree.pack_sequence_as(structure, list(states))
-        output, states, operands = probe.cell_step(cell, inputs, states)
+        output, states, operands = walking.cell_step(cell, inputs, states)
         for i, total in enumerate(counts):
             new = [
                 tf.math.count_nonzero(operands[name], -1, dtype=tf.int32)

@@ -6,7 +6,7 @@ from tensorflow.lite.python import schema_py_generated as schema
 
 
 class _Builder(flatbuffers.Builder):
-    """Keeps the data of tensors aligned, as the converter has it."""
+    """Keeps the data of tensors aligned, as the converter does."""
 
     def StartVector(self, size, count, alignment):
         alignment = 16 if size == 1 else alignment

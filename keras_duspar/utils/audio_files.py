@@ -9,6 +9,8 @@ import numpy as np
 
 from keras_duspar.utils.optional import optional_package
 
+# Samples per second that models, losses and metrics are made for.
+SAMPLE_RATE = 16000
 # Blocks are about a second long.
 BLOCK_SECONDS = 1.0
 
@@ -26,7 +28,7 @@ class AudioFile:
         path: The file, of any format that libsndfile reads.
 
     Attributes:
-        rate: Integer, samples a second.
+        rate: Integer, samples per second.
         channels: Integer, number of channels.
         length: Integer, samples of a channel, as the file's header says.
         read: Integer, samples of a channel that were read.
@@ -72,7 +74,7 @@ class AudioFile:
         """Yields what is in the file, converted to another sample rate.
 
         Args:
-            rate: Integer, samples a second.
+            rate: Integer, samples per second.
 
         Yields:
             Arrays of shape `(channels, samples)`, about a second each.
@@ -105,7 +107,7 @@ def read_mono(path, rate):
 
     Args:
         path: The file.
-        rate: Integer, samples a second of what is returned.
+        rate: Integer, samples per second of what is returned.
     """
     with AudioFile(path) as file:
         blocks = [block.mean(axis=0) for block in file.blocks(rate)]
@@ -116,8 +118,8 @@ class Resampler:
     """Converts audio from one sample rate to another, block by block.
 
     Args:
-        rate: Integer, samples a second of what comes in.
-        new_rate: Integer, samples a second of what goes out.
+        rate: Integer, samples per second of what comes in.
+        new_rate: Integer, samples per second of what goes out.
         channels: Integer, number of channels.
     """
 
@@ -151,7 +153,7 @@ def writing(path, rate, channels, subtype=None):
 
     Args:
         path: The file to write.
-        rate: Integer, samples a second.
+        rate: Integer, samples per second.
         channels: Integer, number of channels.
         subtype: String, how samples are coded, if the format can. Default:
             `None`, the format's own.

@@ -26,13 +26,17 @@ def list_batches(model, data, batch_size):
         )
     if isinstance(data, tuple):
         data = data[0]
-    several = len(getattr(model, "inputs", None) or [None]) > 1
+    shapes = _input_shapes(model)
+    several = len(shapes) > 1
     is_list_of_inputs = isinstance(data, list) and several
     if hasattr(data, "shape") or isinstance(data, dict) or is_list_of_inputs:
-        yield from _cut(data, batch_size)
+        batches = _cut(data, batch_size)
     else:
-        for batch in _iterate(data):
-            yield _checked(batch[0] if isinstance(batch, tuple) else batch)
+        batches = (b[0] if isinstance(b, tuple) else b for b in _iterate(data))
+    for batch in batches:
+        batch = _checked(batch)
+        _check_features(batch, shapes)
+        yield batch
 
 
 def _iterate(data):
@@ -49,9 +53,38 @@ def _cut(data, batch_size):
     size = len(keras.tree.flatten(data)[0])
     for start in range(0, size, batch_size):
         stop = start + batch_size
-        yield _checked(
-            keras.tree.map_structure(lambda x: x[start:stop], data)  # noqa: B023
-        )
+        yield keras.tree.map_structure(lambda x: x[start:stop], data)  # noqa: B023
+
+
+def _input_shapes(model):
+    """Shapes that the inputs of a model or layer were built for, if known."""
+    if getattr(model, "inputs", None):
+        return [tuple(x.shape) for x in model.inputs]
+    shapes = (model.get_build_config() if model.built else None) or {}
+    shapes = shapes.get("shapes_dict") or shapes
+    first = next(iter(shapes.values()), None)
+    return [tuple(first)] if isinstance(first, (list, tuple)) else [()]
+
+
+def _check_features(batch, shapes):
+    """Raises unless the arrays have the features that the model expects.
+
+    The other axes are the model's to check: it may have been built on data of
+    another length.
+    """
+    arrays = keras.tree.flatten(batch)
+    if len(arrays) != len(shapes):
+        return
+    for array, shape in zip(arrays, shapes):
+        fits = array.ndim == len(shape) and array.shape[-1] == shape[-1]
+        if len(shape) > 2 and shape[-1] is not None and not fits:
+            sizes = ["batch", *("any" if n is None else n for n in shape[1:])]
+            raise checks.bad_value(
+                "data",
+                f"of shape `({', '.join(map(str, sizes))})` with {shape[-1]} "
+                "features",
+                array,
+            )
 
 
 def _checked(batch):

@@ -1,7 +1,7 @@
 """Docstrings composed of parts, so that an argument is described once.
 
-A class describes the arguments that it adds; those that it takes over are
-described by the class that it takes them from. `compose()` joins the two, so
+A class describes the arguments that it adds; inherited ones are described by
+the class that they come from. `compose()` joins the two, so
 that `help()` shows every argument in the order of the signature.
 """
 

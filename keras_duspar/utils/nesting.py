@@ -16,8 +16,38 @@ def child_layers(layer):
     return list(found.values())
 
 
+def walk(layer, stop=lambda layer: False):
+    """Yields a layer and all layers within it, each once, with its path.
+
+    Args:
+        layer: The outermost layer or model.
+        stop: Callable that takes a layer and returns whether to stay out of
+            it. Default: never.
+
+    Yields:
+        Pairs of a path and a layer. The path is the layer's name, behind the
+        names of the layers around it except the outermost one:
+        `"encoder/dense"`. No two layers have the same path: the later one
+        gets a `'`.
+    """
+    seen, taken = set(), set()
+
+    def visit(inner, prefix):
+        if id(inner) in seen:
+            return
+        seen.add(id(inner))
+        path = f"{prefix}{inner.name}"
+        while path in taken:
+            path += "'"
+        taken.add(path)
+        yield path, inner
+        if not stop(inner):
+            for child in child_layers(inner):
+                yield from visit(child, "" if inner is layer else f"{path}/")
+
+    yield from visit(layer, "")
+
+
 def all_layers(layer):
-    """The layer itself and all that it holds, at any depth."""
-    yield layer
-    for child in child_layers(layer):
-        yield from all_layers(child)
+    """The layer itself and all layers within it, at any depth."""
+    return [found for _, found in walk(layer)]

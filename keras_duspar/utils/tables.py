@@ -2,15 +2,33 @@
 
 import math
 
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
 
 def percent(fraction):
     """A fraction in percent, or nothing if it is not a number."""
     return "" if math.isnan(fraction) else f"{100 * fraction:.2f} %"
 
 
-def millions(number):
-    """A number in millions, to the thousand."""
-    return f"{number / 1e6:,.3f} M"
+def scaled(numbers):
+    """Numbers of one column, all in the unit that fits the largest.
+
+    Args:
+        numbers: List of numbers, none negative.
+
+    Returns:
+        A list of strings, such as `["6.424 M", "0.250 M"]`.
+
+    Example:
+
+    >>> keras_duspar.utils.tables.scaled([1536, 24])
+    ['1.536 k', '0.024 k']
+    """
+    largest = max(numbers, default=0)
+    for factor, prefix in _PREFIXES:
+        if largest >= factor:
+            return [f"{n / factor:,.3f} {prefix}" for n in numbers]
+    return [f"{n:.6g}" for n in numbers]
 
 
 def text_table(columns, rows, footer=None, left=()):

@@ -1,5 +1,7 @@
 """What `profile()` says when it cannot count."""
 
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -85,3 +87,49 @@ def test_uncounted_weights_are_named(rng):
         UserWarning, match="not counted: .'matrix'.*register_cost"
     ):
         keras_duspar.profile(model, np.zeros((1, 5, 3), "float32"))
+
+
+def test_uncounted_layers_have_a_line(rng):
+    """Also layers of layers, of which the outermost is named, once."""
+    inputs = keras.Input((5, 8, 3))
+    x = keras.layers.TimeDistributed(keras.layers.Conv2D(2, 1), name="images")(
+        keras.layers.Reshape((5, 8, 3, 1))(inputs)
+    )
+    x = keras.layers.Reshape((5, 48))(x)
+    x = keras.layers.MultiHeadAttention(2, 4, name="attention")(x, x)
+    x = keras_duspar.SpaR(2, return_sequences=True, name="spar")(x)
+    model = keras.Model(inputs, keras.layers.Dense(3, name="dense")(x))
+    data = rng.normal(size=(2, 5, 8, 3)).astype("float32")
+    with pytest.warns(UserWarning, match=r"\['images', 'attention'\]"):
+        profile = keras_duspar.profile(model, data)
+    assert [layer.name for layer in profile.layers] == ["spar", "dense"]
+    assert profile.params == model.count_params()
+    lines = {line.split()[0]: line for line in str(profile).splitlines()}
+    for name in ("images", "attention"):
+        params = model.get_layer(name).count_params()
+        assert "not counted" in lines[name]
+        assert f" {params:,} " in lines[name]
+    assert lines["total,"].startswith("total, 2 not counted")
+    assert "not counted" not in lines["spar"]
+    found = profile.to_dict()["uncounted"]
+    assert [layer["kind"] for layer in found] == [
+        "TimeDistributed",
+        "MultiHeadAttention",
+    ]
+
+
+@pytest.mark.parametrize("as_layer", [False, True])
+def test_wrong_number_of_features(as_layer):
+    model = keras_duspar.SpaR(4)
+    if not as_layer:
+        model = keras.Sequential([keras.Input((None, 3)), model])
+    keras_duspar.profile(model, np.ones((1, 5, 3), "float32"))
+    for shape in ((2, 5, 4), (2, 5, 1), (2, 3), (2, 5, 3, 1)):
+        wrong = np.ones(shape, "float32")
+        message = rf"`data` must be .*3 features.*{re.escape(str(shape))}"
+        with pytest.raises(ValueError, match=message):
+            keras_duspar.profile(model, wrong)
+        with pytest.raises(ValueError, match=message):
+            keras_duspar.profile(model, [wrong, wrong])
+    # The length is free, also if the layer was built on another one.
+    assert keras_duspar.profile(model, np.ones((1, 9, 3), "float32")).steps == 9

@@ -296,6 +296,22 @@ def test_half_precision_counts_are_whole(policy, rng):
     assert profile.layers[0].nonzeros["x"] == 3000
 
 
+@pytest.mark.parametrize(
+    "rate, unit",
+    [(1, ""), (100, " k"), (1e5, " M"), (1e8, " G")],
+)
+def test_table_scales_its_columns(rate, unit):
+    model = keras.Sequential(
+        [keras.Input((None, 4)), keras.layers.SimpleRNN(5)]
+    )
+    profile = keras_duspar.profile(model, np.ones((1, 3, 4), "float32"), rate)
+    factor = {"": 1, " k": 1e3, " M": 1e6, " G": 1e9}[unit]
+    value = (4 * 5 + 5 * 5) * rate / factor
+    text = f"{value:.3f}{unit}" if unit else f"{value:.6g}"
+    total = str(profile).splitlines()[-1].split("  ")
+    assert [cell.strip() for cell in total].count(text) == 3
+
+
 def test_table_dict_and_plot(audio, tmp_path, capsys):
     model = adapted(
         keras_duspar.models.keyword_spotter, "duspar", 8, audio=audio

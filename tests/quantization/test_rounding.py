@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 import keras_duspar
-from keras_duspar.rounding import numbers as rounding
+from keras_duspar.rounding import arithmetic
 from tests.helpers import gradients
 
 
@@ -23,7 +23,7 @@ def test_kernel(rng):
     for levels in (127, 7):
         integers, scale = map(
             ops.convert_to_numpy,
-            rounding.round_kernel(ops.array(kernel), levels),
+            arithmetic.round_kernel(ops.array(kernel), levels),
         )
         assert np.abs(integers).max() == levels
         np.testing.assert_array_equal(integers, np.rint(integers))
@@ -39,19 +39,19 @@ def test_operand(rng, levels):
     a = rng.normal(size=1000).astype("float32")
     scale = np.float32(2.5 / levels)
     a[:4] = [0, -1, 10, scale / 2]  # the last is halfway between 0 and 1
-    found = rounding.round_operand(ops.array(a), scale, float(levels))
+    found = arithmetic.round_operand(ops.array(a), scale, float(levels))
     np.testing.assert_array_equal(
         ops.convert_to_numpy(found), reference_operand(a, scale, levels)
     )
     assert ops.convert_to_numpy(found).max() == levels
-    signed = rounding.round_operand(ops.array(a), scale, 127.0, signed=True)
+    signed = arithmetic.round_operand(ops.array(a), scale, 127.0, signed=True)
     expected = np.clip(np.rint(a / scale), -127, 127)
     np.testing.assert_array_equal(ops.convert_to_numpy(signed), expected)
 
 
 def test_halfway_cases_go_to_the_even_integer():
     x = ops.array([0.5, 1.5, 2.5, 3.5, 0.4999, 2.5001], "float32")
-    found = rounding.round_operand(x, 1.0, 255.0)
+    found = arithmetic.round_operand(x, 1.0, 255.0)
     np.testing.assert_array_equal(
         ops.convert_to_numpy(found), [0, 2, 2, 4, 0, 3]
     )
@@ -66,12 +66,12 @@ def test_bfloat16(rng):
 
     class Rounded(keras.layers.Layer):
         def call(self, x):
-            return rounding.round_bfloat16(x)
+            return arithmetic.round_bfloat16(x)
 
     # Compiled, too: XLA leaves out casts to bfloat16 and back.
     model = keras.Sequential([keras.Input(batch_shape=(500,)), Rounded()])
     for found in (
-        rounding.round_bfloat16(ops.array(x)),
+        arithmetic.round_bfloat16(ops.array(x)),
         model.predict_on_batch(x),
     ):
         np.testing.assert_array_equal(ops.convert_to_numpy(found), expected)
@@ -81,7 +81,7 @@ def test_gradients_pass_straight_through():
     values = keras.Variable([-0.3, 0.2, 0.61, 5.0])
 
     def loss():
-        q = rounding.round_operand(ops.convert_to_tensor(values), 0.1, 20.0)
+        q = arithmetic.round_operand(ops.convert_to_tensor(values), 0.1, 20.0)
         return ops.sum(q * 0.1 * ops.array([1.0, 2.0, 3.0, 4.0]))
 
     (found,) = gradients(loss, [values])

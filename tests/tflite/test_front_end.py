@@ -1,5 +1,8 @@
 """The log-mel front end as one operator."""
 
+import pathlib
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -90,3 +93,19 @@ def test_what_the_library_knows():
     assert front_end.can_be_operator(LogMel())
     assert not front_end.can_be_operator(LogMel(offset=1e-40))
     assert not front_end.can_be_operator(keras_duspar.DuSpaR(3))
+
+
+def test_the_library_has_the_same_limits():
+    sources = pathlib.Path(__file__).parents[2] / "tflite" / "src"
+    (header,) = sources.rglob("log_mel.h")
+    limits = re.findall(r"DUSPAR_M\w\w_FRAME = (\d+)", header.read_text())
+    assert list(map(int, limits)) == [front_end.SHORTEST, front_end.LONGEST]
+
+
+@pytest.mark.parametrize(
+    "length, fits",
+    [(16, False), (32, True), (48, False), (32768, True), (65536, False)],
+)
+def test_frames_that_the_library_knows(length, fits):
+    layer = LogMel(4, frame_length=length, hop_length=length)
+    assert front_end.can_be_operator(layer) == fits

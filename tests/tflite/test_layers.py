@@ -7,7 +7,7 @@ import pytest
 import keras_duspar
 from keras_duspar import tflite
 from keras_duspar.native import sparse_ops as registry
-from keras_duspar.tflite import sparse_ops
+from keras_duspar.tflite import encoding
 from tests.helpers import assert_close
 from tests.helpers import randomize
 
@@ -169,11 +169,11 @@ def test_smaller_weights(tmp_path, x, weights):
     path = tflite.convert(model, tmp_path / "m.tflite", weights=weights)
     before = keras.ops.convert_to_numpy(model(x))
     for layer in model.layers:
-        for kernel in sparse_ops.sparse_op_of(layer.cell).kernels:
-            encoded, scale = sparse_ops.encode(
+        for kernel in registry.sparse_op_of(layer.cell).kernels:
+            encoded, scale = encoding.encode(
                 keras.ops.convert_to_numpy(kernel), weights
             )
-            kernel.assign(sparse_ops.decode(encoded, *scale))
+            kernel.assign(encoding.decode(encoded, *scale))
     runner = tflite.load(path)
     assert runner.weights == weights
     # The native kernel may round the operands of int8 products, too.
@@ -184,8 +184,8 @@ def test_smaller_weights(tmp_path, x, weights):
 
 def test_bfloat16_rounds_to_the_nearest():
     values = np.array([1.0, 1 + 2**-8, 1 + 3 * 2**-8, -0.3, 1e-30], "float32")
-    encoded, _ = sparse_ops.encode(values, "bfloat16")
-    decoded = np.asarray(sparse_ops.decode(keras.ops.array(encoded)))
+    encoded, _ = encoding.encode(values, "bfloat16")
+    decoded = np.asarray(encoding.decode(keras.ops.array(encoded)))
     expected = keras.ops.cast(keras.ops.cast(values, "bfloat16"), "float32")
     np.testing.assert_array_equal(decoded, expected)
 

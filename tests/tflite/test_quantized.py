@@ -122,7 +122,7 @@ def test_bad_input(tmp_path):
     quantization.calibrate(model, features())
     quantizer = model.get_layer("first").cell.feedforward.quantizer
     quantizer.frozen.assign(1.0)
-    with pytest.raises(ValueError, match="frozen by half.*feedback.*second"):
+    with pytest.raises(ValueError, match="partly frozen.*feedback.*second"):
         tflite.convert(model, path)
     quantizer.frozen.assign(0.0)
     with pytest.raises(ValueError, match="is quantised.*int8"):

@@ -1,4 +1,4 @@
-"""What quantisation has changed in a model, by tensor and by layer."""
+"""What quantisation changes in a model, by tensor and by layer."""
 
 import dataclasses
 
@@ -103,7 +103,7 @@ def summary(model):
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """A quantised model beside the one before; `print()` shows it.
+    """A quantised model compared with the original; `print()` shows it.
 
     Attributes:
         layers: Dictionary of the name of a layer to the norm of the change of
@@ -136,7 +136,7 @@ class Comparison:
 
 
 def compare(model, quantized, data, batch_size=32):
-    """Runs a model and the quantised one on data, and tells what differs.
+    """Runs a model and its quantised copy on data, and compares them.
 
     Args:
         model: The model before.

@@ -1,4 +1,4 @@
-"""Rounding that training can pass: exact forwards, straight through backwards.
+"""Rounding with gradients: exact forwards, straight through backwards.
 
 The one definition of the numbers that a quantised model computes with. The
 files and the native library hold and compute the same.
@@ -21,8 +21,8 @@ def round_integers(x):
 def scale_of(largest, levels):
     """What an integer stands for if `levels` of them make `largest`.
 
-    A product with the inverse, as compilers that make one of a quotient would
-    have it: so all of them give the same number.
+    Multiplied by the inverse, as compilers may rewrite a division anyway: so
+    all of them give the same number.
     """
     return largest * (1.0 / levels)
 
@@ -74,7 +74,7 @@ def round_operand(operand, scale, levels, signed=False):
 def round_bfloat16(x):
     """The nearest numbers that have a bfloat16, halfway cases to the even one.
 
-    Casting there and back is what XLA leaves out.
+    XLA would optimize a cast there and back away.
     """
     x = ops.cast(x, "float32")
     bits = ops.view(ops.stop_gradient(x), "int32")

@@ -4,6 +4,7 @@ import os
 
 import keras
 
+from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils.optional import optional_package
 
@@ -12,7 +13,7 @@ _SWITCH = "TF_USE_LEGACY_KERAS"
 
 
 def load_tfmot():
-    """Imports `tensorflow_model_optimization` and leaves `tf.keras` as it is.
+    """Imports `tensorflow_model_optimization` without changing `tf.keras`.
 
     Imported by itself, the package makes `tf.keras` an older Keras for the
     rest of the process and for those that it starts.
@@ -31,7 +32,7 @@ def load_tfmot():
     ```
     """
     tensorflow = optional_package("tensorflow", "qat")
-    _ = tensorflow.keras.Model  # chosen now, and for good
+    _ = tensorflow.keras.Model  # resolved now, once and for all
     before = os.environ.get(_SWITCH)
     try:
         return optional_package(PACKAGE, "qat")
@@ -67,7 +68,7 @@ class ForeignQuantizer:
     """
 
     def __init__(self, quantizer):
-        if keras.backend.backend() != "tensorflow":
+        if not backends.is_tensorflow():
             raise ValueError(
                 f"A quantizer of `{PACKAGE}` needs Keras' TensorFlow backend. "
                 f"The backend is {keras.backend.backend()!r}."
@@ -118,7 +119,7 @@ class ForeignQuantizer:
 
 
 class _AddWeight:
-    """A layer of Keras 3 as the package knows layers."""
+    """A Keras 3 layer with the interface that the package expects."""
 
     def __init__(self, layer):
         self._layer = layer

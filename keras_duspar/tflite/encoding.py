@@ -1,15 +1,10 @@
-"""The operators of a `.tflite` file, and how they hold their weights."""
+"""How the sparse operators of a `.tflite` file hold their weights."""
 
 import numpy as np
 from keras import ops
 
-from keras_duspar.layers import quantized_loop
-from keras_duspar.native.sparse_ops import SparseOp
-from keras_duspar.native.sparse_ops import register_sparse_op
-from keras_duspar.native.sparse_ops import sparse_op_of
-from keras_duspar.rounding import numbers as rounding
-
-__all__ = ["SparseOp", "decode", "encode", "register_sparse_op", "sparse_op_of"]
+from keras_duspar.layers.walking import quantized_layers
+from keras_duspar.rounding import arithmetic
 
 WEIGHTS = ("float32", "bfloat16", "int8")
 VERSION = 1  # of the operators' inputs and options
@@ -31,9 +26,9 @@ def encode(kernel, weights, levels=127):
         return kernel, []
     kernel = ops.convert_to_tensor(kernel)
     if weights == "bfloat16":
-        rounded = _array(rounding.round_bfloat16(kernel))
+        rounded = _array(arithmetic.round_bfloat16(kernel))
         return (rounded.view("uint32") >> 16).astype("uint16").view("int16"), []
-    integers, scale = rounding.round_kernel(kernel, levels)
+    integers, scale = arithmetic.round_kernel(kernel, levels)
     return _array(integers).astype("int8"), [_array(scale)]
 
 
@@ -54,7 +49,7 @@ def constants(op, cell):
     """
     quantizers = {
         id(kernel): found.quantizer
-        for found in quantized_loop.find_quantized(cell)
+        for found in quantized_layers(cell).values()
         for kernel in found.kernels
     }
     scheme = cell.quantization

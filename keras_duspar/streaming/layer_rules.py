@@ -10,6 +10,7 @@ from keras_duspar.audio import LogMel
 from keras_duspar.audio import OverlapAdd
 from keras_duspar.audio import SpecAugment
 from keras_duspar.audio import TemporalPooling
+from keras_duspar.layers import walking
 from keras_duspar.streaming.rules import State
 from keras_duspar.streaming.rules import StreamRule
 from keras_duspar.streaming.rules import register_stream
@@ -25,7 +26,7 @@ _CONVOLUTIONAL = (
 
 @register_stream(Frames)
 class FrontEnd(StreamRule):
-    """Cuts audio into frames: keeps what the next frame begins with."""
+    """Cuts audio into frames: keeps the start of the next frame."""
 
     def __init__(self, layer, signals):
         self.layer = layer
@@ -88,7 +89,7 @@ class LogMelFrontEnd(FrontEnd):
 
 @register_stream(OverlapAdd)
 class DelayedOverlapAdd(StreamRule):
-    """Gives out samples once the last frame that covers them is there."""
+    """Returns samples once the last frame that covers them has arrived."""
 
     def __init__(self, layer, signals):
         super().__init__(layer, signals[:1])
@@ -119,11 +120,11 @@ class DelayedOverlapAdd(StreamRule):
 
 @register_stream(TemporalPooling)
 class GatheredPooling(StreamRule):
-    """Gives out an average once its group is complete.
+    """Returns an average once its group is complete.
 
     If every call brings whole groups, nothing has to be kept. If a call
-    brings one time step at most, their sum is all that is kept: in a `.tflite`
-    file that takes half the time of what any number of steps needs.
+    brings at most one time step, only their sum is kept: in a `.tflite` file
+    that takes half the time of the general case.
     """
 
     def __init__(self, layer, signals):
@@ -208,7 +209,7 @@ class RunningMean(StreamRule):
 
 @register_stream(keras.layers.RNN)
 class Recurrent(StreamRule):
-    """The rule of recurrent layers: goes on from the states before.
+    """The rule of recurrent layers: continues from the previous states.
 
     A subclass may override `run()`, to run the same layer in another way.
 
@@ -226,16 +227,18 @@ class Recurrent(StreamRule):
         if layer.go_backwards:
             raise self.error("reads its input backwards")
         self.structure = layer.get_initial_state(1)
-        sizes = [s.shape[1] for s in keras.tree.flatten(self.structure)]
+        flat = keras.tree.flatten(self.structure)
         dtype = layer.compute_dtype
         self.states = {
-            name: State((None, size), dtype)
-            for name, size in zip(_state_names(layer.cell, len(sizes)), sizes)
+            name: State((None, state.shape[1]), dtype)
+            for name, state in zip(
+                walking.state_names(layer.cell, len(flat)), flat
+            )
         }
-        self.units = getattr(layer.cell, "output_size", None) or sizes[0]
+        self.units = walking.output_size(layer.cell, flat)
         summary = dataclasses.replace(self.signal, kind="summary", steps=None)
         if not layer.return_sequences:
-            # A call may bring no steps at all: then the output stays.
+            # A call may bring no steps at all: then the output is kept.
             self.states["output"] = State((None, self.units), dtype)
             self.signal = summary
         if layer.return_state:
@@ -293,18 +296,3 @@ class Recurrent(StreamRule):
             ops.cast(x, self.layer.compute_dtype)
             for x in [output, *keras.tree.flatten(states)]
         ]
-
-
-def _state_names(cell, count):
-    """Readable names of a cell's states."""
-    if isinstance(cell, keras.layers.StackedRNNCells):
-        names = []
-        for i, inner in enumerate(cell.cells):
-            sizes = keras.tree.flatten(inner.state_size)
-            names += [f"{i}.{n}" for n in _state_names(inner, len(sizes))]
-        return names
-    if hasattr(cell, "state_names"):
-        return list(cell.state_names)
-    if count <= 2:
-        return ["h", "c"][:count]  # as in Keras' own cells
-    return [f"state_{i}" for i in range(count)]
