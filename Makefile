@@ -6,7 +6,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-nightly test-compat wheels test-wheels bench studies lint docs clean
+.PHONY: help setup native fuzz demo test test-nightly test-compat wheels test-wheels bench studies lint stubs docs clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -20,7 +20,8 @@ help:
 	@echo "make test-wheels   installs them without a compiler (slow)"
 	@echo "make bench   measurements against peers, in build/bench (slow)"
 	@echo "make studies experiments behind choices that were made (slow)"
-	@echo "make lint    style of the sources"
+	@echo "make lint    style of the sources, types of the public interface"
+	@echo "make stubs   what editors and type checkers read, from the sources"
 	@echo "make docs    the reference as HTML, in build/docs"
 
 setup: $(VENV)/.installed
@@ -50,9 +51,16 @@ fuzz:
 	    build/fuzz/corpus/$$target tflite/fuzz/corpus/$$target; \
 	done
 
+# Less than the developer's environment, which will do if it is there.
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade pip
+	$(PY) -m pip install --quiet --editable ".[demo]"
+	touch $@
+
 # A second time it goes on where it was stopped, or shows the results again.
 DEMO := build/demo
-demo: setup
+demo: $(or $(wildcard $(VENV)/.installed),$(VENV)/.demo)
 	$(PY) recipes/kws.py --out $(DEMO)/duspar --resume
 	$(PY) recipes/kws.py --model gru --units 96 --out $(DEMO)/gru --resume
 	$(PY) recipes/compare.py $(DEMO)/duspar $(DEMO)/gru \
@@ -125,9 +133,14 @@ studies: setup
 lint: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch] \
 	  tflite/src/*/*.[ch] \
 	  tflite/android/duspar/src/main/cpp/*.c tests/kits/*/*.[ch]
+
+# After a change of public names or arguments.
+stubs: setup
+	KERAS_BACKEND=jax $(PY) -m tests.stubs
 
 docs: setup
 	KERAS_BACKEND=jax $(PY) -m pdoc --docformat google \

@@ -1,4 +1,4 @@
-"""What happens when Keras is imported, by whom ever, after this package.
+"""What happens once Keras is imported, by whomever.
 
 `keras_duspar` does not import Keras by itself. Once Keras is there, our
 classes are registered, so that models load without `custom_objects`; and if

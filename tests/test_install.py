@@ -8,6 +8,7 @@ import venv
 
 import pytest
 
+from tests.cli.test_runtime import check_commands
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.any_backend
@@ -22,16 +23,11 @@ print(keras_duspar.__version__, keras_duspar.__file__)
 """
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory):
-    """Python of a new environment with the package and what it requires.
-
-    Keras itself needs a backend: JAX is the smallest.
-    """
-    folder = tmp_path_factory.mktemp("bare")
+def make_environment(folder, *requirements):
+    """Python of a new environment in which these are installed."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--quiet", ROOT, "jax"]
+    install = [python, "-m", "pip", "install", "--quiet", *requirements]
     done = subprocess.run(install, capture_output=True, text=True)
     if done.returncode:
         if "ResolutionImpossible" in done.stderr or "No matching" not in (
@@ -40,6 +36,15 @@ def bare(tmp_path_factory):
             pytest.fail(done.stderr[-2000:])
         pytest.skip("no package index within reach")
     return python
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """The package and what it requires.
+
+    Keras itself needs a backend: JAX is the smallest.
+    """
+    return make_environment(tmp_path_factory.mktemp("bare"), ROOT, "jax")
 
 
 def run(python, code, **environment):
@@ -140,3 +145,14 @@ assert "tensorflow" not in new and "matplotlib" not in new, new
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_running_files_needs_no_backend(tmp_path):
+    """In an environment that has none, where Keras cannot be imported."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    python = make_environment(tmp_path / "runtime", f"{ROOT}[runtime]")
+    assert run(python, "import keras").returncode != 0
+    check_commands(python, tmp_path)
+    done = run(python, "import keras_duspar; keras_duspar.DuSpaR")
+    assert "pip install tensorflow" in done.stderr.splitlines()[-1]

@@ -126,11 +126,16 @@ class TFLiteModel:
         for _ in range(len(first) - len(self._runners)):
             self._runners.append(type(self._runners[0])(self._runners[0].path))
         streams = [
-            runner.stream(block[i : i + 1] for block in copy)
+            runner.stream(_channel(copy, i))
             for i, (runner, copy) in enumerate(zip(self._runners, copies))
         ]
         for outputs in zip(*streams):
             yield None if outputs[0] is None else np.concatenate(outputs)
+
+
+def _channel(blocks, i):
+    for block in blocks:
+        yield block[i : i + 1]
 
 
 def find_run(path, argument="--model", kinds="a .keras or a .tflite file"):

@@ -1,4 +1,4 @@
-"""What a file says of itself: JSON in the file's metadata.
+"""The description of a model in its file: JSON in the metadata.
 
 A runner reads it to know the task, the labels, the rates and what the layers
 cost. A file without it still runs.

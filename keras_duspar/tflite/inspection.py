@@ -1,4 +1,4 @@
-"""What is in a `.tflite` file, in words."""
+"""What a `.tflite` file contains."""
 
 import collections
 from dataclasses import dataclass

@@ -37,12 +37,12 @@ class Measurement:
 
     @property
     def median(self):
-        """Median seconds a frame."""
+        """Median seconds per frame."""
         return float(np.median(self.times)) / self.frames
 
     @property
     def p99(self):
-        """The 99th percentile of seconds a frame."""
+        """The 99th percentile of seconds per frame."""
         return float(np.percentile(self.times, 99)) / self.frames
 
     @property
@@ -54,7 +54,7 @@ class Measurement:
 
     @property
     def occupancy(self):
-        """Effective over dense products, or `nan` if they are not counted."""
+        """Effective over dense MACs, or `nan` if they are not counted."""
         try:
             return self.runner.profile().occupancy
         except ValueError:

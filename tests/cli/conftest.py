@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from keras_duspar import models
+from keras_duspar import tflite
 from tests.helpers import randomize
+from tests.helpers import skip_unless_deployable
 
 WORDS = ["yes", "no", "up", "down", "left"]
 INTENTS = ["activate/lights", "deactivate/lights", "change/language"]
@@ -38,3 +40,20 @@ def trained(tmp_path_factory):
         config = {"task": task, "labels": labels[task]}
         (run / "config.json").write_text(json.dumps(config))
     return built, folder
+
+
+@pytest.fixture(scope="session", params=["streaming", "whole"])
+def deployed(request, trained, tmp_path_factory):
+    """A folder of the same models as files `kws.tflite`, ..."""
+    skip_unless_deployable()
+    built, _ = trained
+    folder = tmp_path_factory.mktemp(request.param)
+    for task, labels in (("kws", WORDS), ("slu", INTENTS), ("se", None)):
+        tflite.convert(
+            built[task],
+            folder / f"{task}.tflite",
+            streaming=request.param == "streaming",
+            labels=labels,
+            task=task,
+        )
+    return folder

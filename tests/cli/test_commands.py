@@ -176,6 +176,58 @@ def test_enhance_keeps_rate_channels_and_length(
 
 
 @pytest.mark.any_backend
+def test_tflite_files_say_the_same(trained, deployed, noise, tmp_path, capsys):
+    _, runs = trained
+    path = tmp_path / "a.wav"
+    soundfile.write(path, noise(1.7, 44100, 2), 44100, "FLOAT")
+
+    def answers(*arguments):
+        for model in (runs / "MODEL", deployed / "MODEL.tflite"):
+            task = {"spot": "kws", "understand": "slu"}[arguments[0]]
+            model = str(model).replace("MODEL", task)
+            printed = command(capsys, *arguments, "--model", model, "--json")
+            yield [json.loads(line) for line in printed.splitlines()]
+
+    for options in ([], ["--every", 0.5]):
+        keras, tflite = answers("spot", path, "--top", 5, *options)
+        assert len(keras) == len(tflite) == (3 if options else 1)
+        for a, b in zip(keras, tflite):
+            assert [w["word"] for w in a["words"]] == [
+                w["word"] for w in b["words"]
+            ]
+            assert [w["score"] for w in a["words"]] == pytest.approx(
+                [w["score"] for w in b["words"]], abs=2e-4
+            )
+            assert a.get("start") == b.get("start")
+    (keras,), (tflite,) = answers("understand", path)
+    assert keras["intents"] == tflite["intents"]
+    assert keras["log_probability"] == pytest.approx(
+        tflite["log_probability"], abs=1e-2
+    )
+    clean = []
+    for model in (runs / "se", deployed / "se.tflite"):
+        out = tmp_path / "out.wav"
+        command(capsys, "enhance", path, out, "--model", model)
+        clean.append(soundfile.read(out, dtype="float32")[0])
+    np.testing.assert_allclose(*clean, atol=1e-4)
+    assert np.abs(clean[0]).max() > 0.01
+
+
+@pytest.mark.any_backend
+def test_tflite_files_for_another_command(trained, deployed, tmp_path, capsys):
+    soundfile.write(tmp_path / "a.wav", np.zeros(16000), 16000)
+    arguments = ["spot", tmp_path / "a.wav", "--model", deployed / "se.tflite"]
+    assert main([str(a) for a in arguments]) == 2
+    assert "`keras-duspar enhance`" in capsys.readouterr().err
+    soundfile.write(tmp_path / "b.wav", np.zeros(99), 16000)
+    for name, task in (("spot", "kws"), ("understand", "slu")):
+        model = deployed / f"{task}.tflite"
+        arguments = [name, str(tmp_path / "b.wav"), "--model", str(model)]
+        assert main(arguments) == 2
+        assert "too short" in capsys.readouterr().err
+
+
+@pytest.mark.any_backend
 def test_file_without_labels(trained, noise, tmp_path, capsys):
     """Numbers, a list beside the model, or a list that is given."""
     _, runs = trained
@@ -200,5 +252,5 @@ def test_entry_point_and_help(capsys):
         point.load()(["--help"])
     assert stopped.value.code == 0
     printed = capsys.readouterr().out
-    for line in ("spot", "understand", "enhance"):
+    for line in ("spot", "understand", "enhance", "inspect"):
         assert line in printed

@@ -1,7 +1,7 @@
 """Tells which word is spoken in a recording.
 
-Long recordings are gone through with --every: each window of a second is
-heard by itself.
+Use --every for long recordings: each window of one second is answered
+separately.
 """
 
 import json
