@@ -97,9 +97,9 @@ static duspar_status set_option(duspar_delegate* delegate, const char* key,
     return duspar_fail(DUSPAR_INVALID, "Options must be pairs of texts.");
   }
   if (strcmp(key, "kernel") == 0) {
-    const duspar_kernel* kernel = duspar_kernel_find(value);
-    if (kernel == NULL) return DUSPAR_INVALID;
-    delegate->kernel = kernel->name;
+    const duspar_variant* variant = duspar_variant_find(value);
+    if (variant == NULL) return DUSPAR_INVALID;
+    delegate->variant = variant->name;
     return DUSPAR_OK;
   }
   if (strcmp(key, "handle") != 0) {

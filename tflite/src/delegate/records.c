@@ -61,7 +61,7 @@ duspar_record* duspar_records_open(duspar_records* records, const void* context,
     strncpy(record->layer, layer, sizeof record->layer - 1);
     duspar_counters_init(&record->counters);
     record->in_use = true;
-    record->kernel = "";
+    record->variant = "";
   }
   duspar_lock_release(&records->lock);
   return record;
@@ -74,14 +74,14 @@ void duspar_record_close(duspar_record* record) {
 }
 
 void duspar_record_describe(duspar_record* record, size_t features,
-                            size_t units, const char* kernel, size_t bytes) {
+                            size_t units, const char* variant, size_t bytes) {
   duspar_lock_acquire(&record->counters.lock);
   if (record->features != features || record->units != units) {
     record->counters.counts = (duspar_counts){0};
   }
   record->features = features;
   record->units = units;
-  record->kernel = kernel;
+  record->variant = variant;
   record->bytes = bytes;
   duspar_lock_release(&record->counters.lock);
 }
@@ -108,7 +108,7 @@ void duspar_record_read(duspar_record* record, duspar_operator* d) {
   duspar_lock_acquire(&record->counters.lock);
   const duspar_counts counts = record->counters.counts;
   const size_t features = record->features, units = record->units;
-  d->kernel = record->kernel;
+  d->kernel = record->variant;
   d->bytes = (int64_t)record->bytes;
   d->in_use = record->in_use;
   duspar_lock_release(&record->counters.lock);

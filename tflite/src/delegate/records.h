@@ -18,7 +18,7 @@ typedef struct duspar_record {
   bool in_use;
   size_t features;
   size_t units;
-  const char* kernel;
+  const char* variant;
   size_t bytes;
 } duspar_record;
 
@@ -46,7 +46,7 @@ void duspar_record_close(duspar_record* record);
 /* Notes what was learnt when tensors were allocated. Counts of other sizes
  * are dropped. */
 void duspar_record_describe(duspar_record* record, size_t features,
-                            size_t units, const char* kernel, size_t bytes);
+                            size_t units, const char* variant, size_t bytes);
 
 /* Returns record `index`, or NULL beyond the end. */
 duspar_record* duspar_records_get(duspar_records* records, size_t index);

@@ -72,7 +72,7 @@ static duspar_status make_layer(operator_data* op, tfl_context* context) {
     return DUSPAR_OK;
   }
   duspar_layer_destroy(op->layer);
-  op->layer = duspar_layer_create(&source, op->base.delegate->kernel);
+  op->layer = duspar_layer_create(&source, op->base.delegate->variant);
   if (op->layer == NULL) return DUSPAR_INVALID;
   op->source = source;
   duspar_record_describe(op->record, op->sizes.features, op->sizes.units,

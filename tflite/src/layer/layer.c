@@ -10,19 +10,19 @@
 #include "base/threads.h"
 #include "layer/operators.h"
 
-/* Fewer products are done before a thread has started: about 0.1 ms. */
-enum { PRODUCTS_A_THREAD = 1 << 22 };
+/* Fewer MACs are done before a thread has started: about 0.1 ms. */
+enum { MACS_PER_THREAD = 1 << 22 };
 
 /* Where a run keeps its vectors, in bytes from the start of the scratch. */
 typedef struct scratch_plan {
   size_t f;
   size_t g;
-  size_t kernel;
+  size_t step;
   size_t bytes;
 } scratch_plan;
 
 struct duspar_layer {
-  const duspar_kernel* kernel;
+  const duspar_variant* variant;
   duspar_kind kind;
   duspar_shape feedforward;
   duspar_shape feedback;
@@ -125,10 +125,10 @@ static bool plan_scratch(duspar_layer* layer) {
   if (!duspar_add_lines(units, sizeof(float), &end)) return false;
   plan->g = end;
   if (!duspar_add_lines(features, sizeof(float), &end)) return false;
-  plan->kernel = end;
-  if (!layer->kernel->scratch_bytes(&layer->feedforward, &forward) ||
+  plan->step = end;
+  if (!layer->variant->scratch_bytes(&layer->feedforward, &forward) ||
       (layer->kind == DUSPAR_KIND_DUSPAR &&
-       !layer->kernel->scratch_bytes(&layer->feedback, &back)) ||
+       !layer->variant->scratch_bytes(&layer->feedback, &back)) ||
       !duspar_add_lines(forward > back ? forward : back, 1, &end)) {
     return false;
   }
@@ -143,10 +143,10 @@ static duspar_status pack_weights(duspar_layer* layer,
   const size_t features = layer->feedforward.inputs;
   const size_t units = layer->feedforward.outputs;
   size_t forward = 0, back = 0, total = 0;
-  bool fits = layer->kernel->packed_bytes(&layer->feedforward, &forward) &&
+  bool fits = layer->variant->packed_bytes(&layer->feedforward, &forward) &&
               duspar_add_lines(forward, 1, &total);
   const size_t back_start = total;
-  fits = fits && layer->kernel->packed_bytes(&layer->feedback, &back) &&
+  fits = fits && layer->variant->packed_bytes(&layer->feedback, &back) &&
          duspar_add_lines(dual ? back : 0, 1, &total);
   const size_t units_start = total;
   fits = fits && duspar_add_lines(units, sizeof(float), &total);
@@ -162,10 +162,10 @@ static duspar_status pack_weights(duspar_layer* layer,
   if (memory == NULL) return duspar_fail_memory(total);
   layer->memory = memory;
   layer->bytes = total;
-  layer->kernel->pack(&layer->feedforward, &p->feedforward, memory);
+  layer->variant->pack(&layer->feedforward, &p->feedforward, memory);
   layer->feedforward_packed = memory;
   if (dual) {
-    layer->kernel->pack(&layer->feedback, &p->feedback, memory + back_start);
+    layer->variant->pack(&layer->feedback, &p->feedback, memory + back_start);
     memset(memory + units_start, 0, total - units_start);
     memcpy(memory + units_start, p->feedforward_bias, units * sizeof(float));
     memcpy(memory + features_start, p->feedback_bias, features * sizeof(float));
@@ -179,7 +179,7 @@ static duspar_status pack_weights(duspar_layer* layer,
 duspar_layer* duspar_layer_create(const duspar_parameters* p,
                                   const char* kernel) {
   if (check_parameters(p) != DUSPAR_OK) return NULL;
-  const duspar_kernel* found = duspar_kernel_find(kernel);
+  const duspar_variant* found = duspar_variant_find(kernel);
   if (found == NULL) return NULL;
   duspar_layer* layer = calloc(1, sizeof *layer);
   if (layer == NULL) {
@@ -187,7 +187,7 @@ duspar_layer* duspar_layer_create(const duspar_parameters* p,
     return NULL;
   }
   const duspar_weight_type type = (duspar_weight_type)p->weight_type;
-  layer->kernel = found;
+  layer->variant = found;
   layer->kind = (duspar_kind)p->kind;
   layer->feedforward = (duspar_shape){(size_t)p->features, (size_t)p->units,
                                       type, p->operand_bits};
@@ -212,7 +212,7 @@ void duspar_layer_destroy(duspar_layer* layer) {
 }
 
 const char* duspar_layer_kernel(const duspar_layer* layer) {
-  return layer->kernel->name;
+  return layer->variant->name;
 }
 
 size_t duspar_layer_bytes(const duspar_layer* layer) { return layer->bytes; }
@@ -229,8 +229,8 @@ static void run_sequence(const duspar_layer* layer, size_t steps,
   const size_t units = layer->feedforward.outputs;
   const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
   duspar_step* step =
-      layer->kernel->step[duspar_shape_format(&layer->feedforward)];
-  void* room = scratch + layer->scratch.kernel;
+      layer->variant->step[duspar_shape_format(&layer->feedforward)];
+  void* room = scratch + layer->scratch.step;
   for (size_t t = 0; t < steps; ++t, x += features) {
     float* out = y != NULL ? y + t * units : NULL;
     const duspar_step_operand error = {x, dual ? g : NULL, layer->feedback_bias,
@@ -248,7 +248,7 @@ static void run_sequence(const duspar_layer* layer, size_t steps,
   counts->steps += steps;
 }
 
-/* What lies behind a state, up to a whole cache line: kernels compute with it,
+/* What lies behind a state, up to a whole cache line: variants compute with it,
  * so it had better be zero than anything. */
 static void clear_tail(float* state, size_t size) {
   const size_t line = DUSPAR_ALIGNMENT / sizeof(float);
@@ -281,10 +281,10 @@ static void run_sequences(const duspar_layer* layer, const duspar_sequence* s,
 
 size_t duspar_layer_threads(const duspar_layer* layer, size_t batch,
                             size_t steps, size_t threads) {
-  const double products = (double)batch * (double)steps * 4 *
-                          (double)layer->feedforward.inputs *
-                          (double)layer->feedforward.outputs;
-  const double most = products / PRODUCTS_A_THREAD;
+  const double macs = (double)batch * (double)steps * 4 *
+                      (double)layer->feedforward.inputs *
+                      (double)layer->feedforward.outputs;
+  const double most = macs / MACS_PER_THREAD;
   if (threads > DUSPAR_MAX_THREADS) threads = DUSPAR_MAX_THREADS;
   if (threads > batch) threads = batch;
   if ((double)threads > most) threads = (size_t)most;

@@ -1,4 +1,4 @@
-/* The plain kernel: what every other kernel must agree with.
+/* The plain variant: what every other one must agree with.
  *
  * Packed weights are the gate's bias, then (for int8) the scales of gate and
  * candidate, then the inverse of the operand's scale, if it has one, then a
@@ -264,7 +264,7 @@ static void log_mel_run(const void* packed, const float* frame, float* features,
   }
 }
 
-const duspar_kernel duspar_kernel_reference = {
+const duspar_variant duspar_variant_reference = {
     .name = "reference",
     .usable = usable,
     .packed_bytes = packed_bytes,
