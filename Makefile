@@ -126,7 +126,7 @@ lint: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch] \
-	  tflite/src/*/*.[ch] \
+	  tflite/*/*/*.[ch] \
 	  tflite/android/duspar/src/main/cpp/*.c tests/kits/*/*.[ch]
 
 docs: setup
