@@ -20,7 +20,7 @@
  *            y = f + feedforward_bias         output y
  *            and g from relu(y) as f from a, with the kernels of `feedback`.
  *
- * An entry of `a` that is zero costs no product and no weight. NaN is no
+ * An entry of `a` that is zero costs no MACs and reads no weights. NaN is not
  * zero: it spreads, as in Keras.
  *
  * Every function may be called from any thread. Functions that can fail

@@ -43,7 +43,7 @@ DUSPAR_API struct TfLiteDelegate* duspar_delegate_find(const char* handle);
 typedef struct duspar_operand {
   const char* name;  /* "e" and "y" of DuSpaR, "x" of SpaR */
   int64_t size;      /* entries of the vector in one step */
-  int64_t fan;       /* products that one entry costs if it is not zero */
+  int64_t fan;       /* MACs that one entry costs if it is not zero */
   uint64_t nonzeros; /* entries that were not zero */
   uint64_t entries;  /* entries in all: size times steps */
 } duspar_operand;

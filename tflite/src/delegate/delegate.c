@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "delegate/log_mel_node.h"
-#include "delegate/sparse_node.h"
+#include "delegate/node.h"
 #include "layer/operators.h"
 #include "variants/variants.h"
 
@@ -236,6 +235,6 @@ duspar_status duspar_delegate_reset(struct TfLiteDelegate* delegate,
                                     size_t index) {
   duspar_record* record = record_at(delegate, index);
   if (record == NULL) return DUSPAR_INVALID;
-  duspar_counters_reset(&record->counters);
+  duspar_record_reset(record);
   return DUSPAR_OK;
 }

@@ -1,4 +1,4 @@
-#include "delegate/log_mel_node.h"
+/* The operator DuSpaRLogMel, as TFLite's interpreter calls it. */
 
 #include <string.h>
 

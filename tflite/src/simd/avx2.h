@@ -87,21 +87,9 @@ static inline size_t vf_compact(vf v, uint32_t first, uint32_t* index,
                                  first + 4, index + count, value + count);
 }
 
-/* Pairs of rows are interleaved, by numbers, then by pairs of them; then the
- * fours change places. */
 static inline void vf_transpose(const float* from, size_t stride, float* to) {
-  vf a[8], b[8];
-  for (size_t i = 0; i < 8; ++i) a[i] = _mm256_loadu_ps(from + i * stride);
-  for (size_t i = 0; i < 8; i += 2) {
-    b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
-    b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
-  }
-  for (size_t i = 0; i < 8; i += 4) {
-    for (size_t k = 0; k < 2; ++k) {
-      a[i + 2 * k] = _mm256_shuffle_ps(b[i + k], b[i + k + 2], 0x44);
-      a[i + 2 * k + 1] = _mm256_shuffle_ps(b[i + k], b[i + k + 2], 0xee);
-    }
-  }
+  vf a[8];
+  vf_transpose_fours(from, stride, a);
   for (size_t i = 0; i < 4; ++i) {
     const vf low = _mm256_permute2f128_ps(a[i], a[i + 4], 0x20);
     const vf high = _mm256_permute2f128_ps(a[i], a[i + 4], 0x31);

@@ -72,20 +72,9 @@ static inline size_t vf_compact(vf v, uint32_t first, uint32_t* index,
   return (size_t)_mm_popcnt_u32(mask);
 }
 
-/* As in avx2.h, with one more round of fours. */
 static inline void vf_transpose(const float* from, size_t stride, float* to) {
   vf a[16], b[16];
-  for (size_t i = 0; i < 16; ++i) a[i] = _mm512_loadu_ps(from + i * stride);
-  for (size_t i = 0; i < 16; i += 2) {
-    b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
-    b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
-  }
-  for (size_t i = 0; i < 16; i += 4) {
-    for (size_t k = 0; k < 2; ++k) {
-      a[i + 2 * k] = _mm512_shuffle_ps(b[i + k], b[i + k + 2], 0x44);
-      a[i + 2 * k + 1] = _mm512_shuffle_ps(b[i + k], b[i + k + 2], 0xee);
-    }
-  }
+  vf_transpose_fours(from, stride, a);
   for (size_t i = 0; i < 4; ++i) {
     b[i] = _mm512_shuffle_f32x4(a[i], a[i + 4], 0x88);
     b[i + 4] = _mm512_shuffle_f32x4(a[i], a[i + 4], 0xdd);

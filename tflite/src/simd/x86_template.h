@@ -1,5 +1,5 @@
 /* Template: what AVX2 and AVX-512 have in common. Takes
- *   vf, vi            the vectors
+ *   vf, vi, VF_LANES  the vectors
  *   X86(name)         an instruction, as in _mm256_##name
  *   X86_BITS(name)    one on the bits of a vector, as in _mm256_##name##_si256
  *   X86_FLOATS(v)     a vi as a vf
@@ -101,6 +101,24 @@ static inline void vi_dot_rows(int bits, vi sums[4], const int8_t* const r[4],
   sums[1] = vi_dot(bits, sums[1], X86(unpackhi_epi16)(ab0, cd0), q);
   sums[2] = vi_dot(bits, sums[2], X86(unpacklo_epi16)(ab1, cd1), q);
   sums[3] = vi_dot(bits, sums[3], X86(unpackhi_epi16)(ab1, cd1), q);
+}
+
+/* The first half of a transpose, of VF_LANES rows: pairs of rows are
+ * interleaved, by numbers, then by pairs of them. Fours are left to change
+ * places. */
+static inline void vf_transpose_fours(const float* from, size_t stride, vf* a) {
+  vf b[VF_LANES];
+  for (size_t i = 0; i < VF_LANES; ++i) a[i] = vf_load(from + i * stride);
+  for (size_t i = 0; i < VF_LANES; i += 2) {
+    b[i] = X86(unpacklo_ps)(a[i], a[i + 1]);
+    b[i + 1] = X86(unpackhi_ps)(a[i], a[i + 1]);
+  }
+  for (size_t i = 0; i < VF_LANES; i += 4) {
+    for (size_t k = 0; k < 2; ++k) {
+      a[i + 2 * k] = X86(shuffle_ps)(b[i + k], b[i + k + 2], 0x44);
+      a[i + 2 * k + 1] = X86(shuffle_ps)(b[i + k], b[i + k + 2], 0xee);
+    }
+  }
 }
 
 static inline void simd_prefetch(const void* p) {

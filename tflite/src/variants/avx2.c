@@ -3,7 +3,8 @@
 #if defined(__AVX2__) && defined(__FMA__)
 #define VARIANT duspar_variant_avx2
 #define VARIANT_NAME "avx2"
-#define VARIANT_USABLE (duspar_cpu_has_avx2() && duspar_cpu_has_fma())
+#define VARIANT_USABLE \
+  (duspar_cpu_has(DUSPAR_CPU_AVX2) && duspar_cpu_has(DUSPAR_CPU_FMA))
 #define VARIANT_TRAINS
 #include "simd/avx2.h"
 

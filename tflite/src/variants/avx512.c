@@ -3,7 +3,7 @@
 #if defined(__AVX512BW__)
 #define VARIANT duspar_variant_avx512
 #define VARIANT_NAME "avx512"
-#define VARIANT_USABLE duspar_cpu_has_avx512()
+#define VARIANT_USABLE duspar_cpu_has(DUSPAR_CPU_AVX512)
 #define VARIANT_TRAINS
 #include "simd/avx512.h"
 

@@ -3,7 +3,7 @@
 #if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
 #define VARIANT duspar_variant_neon_dotprod
 #define VARIANT_NAME "neon_dotprod"
-#define VARIANT_USABLE duspar_cpu_has_dotprod()
+#define VARIANT_USABLE duspar_cpu_has(DUSPAR_CPU_DOTPROD)
 #include "base/cpu.h"
 #include "simd/neon.h"
 /* The vectors come first. */

@@ -255,25 +255,16 @@ DUSPAR_INLINE size_t cell_run_floats(duspar_format format,
   return counted;
 }
 
-static size_t cell_step_float32(const duspar_shape* shape, const void* packed,
-                                const duspar_step_operand* a, float* state,
-                                void* scratch) {
-  return cell_run_floats(DUSPAR_FORMAT_FLOAT32, shape, packed, a, state,
-                         scratch);
-}
-
-static size_t cell_step_bfloat16(const duspar_shape* shape, const void* packed,
-                                 const duspar_step_operand* a, float* state,
-                                 void* scratch) {
-  return cell_run_floats(DUSPAR_FORMAT_BFLOAT16, shape, packed, a, state,
-                         scratch);
-}
-
-static size_t cell_step_int8(const duspar_shape* shape, const void* packed,
-                             const duspar_step_operand* a, float* state,
-                             void* scratch) {
-  return cell_run_floats(DUSPAR_FORMAT_INT8, shape, packed, a, state, scratch);
-}
+/* The format is a constant within each. */
+#define CELL_STEP(name, format)                                       \
+  static size_t name(const duspar_shape* shape, const void* packed,   \
+                     const duspar_step_operand* a, float* state,      \
+                     void* scratch) {                                 \
+    return cell_run_floats(format, shape, packed, a, state, scratch); \
+  }
+CELL_STEP(cell_step_float32, DUSPAR_FORMAT_FLOAT32)
+CELL_STEP(cell_step_bfloat16, DUSPAR_FORMAT_BFLOAT16)
+CELL_STEP(cell_step_int8, DUSPAR_FORMAT_INT8)
 
 /* Adds four rows of integers to the sums of CELL_QUAD outputs. */
 DUSPAR_INLINE void cell_add_integers(int bits, const char* tile,
