@@ -14,15 +14,17 @@ Pod::Spec.new do |s|
   s.ios.deployment_target = '13.0'
   s.swift_version = '5.9'
   s.static_framework = true
-  s.source_files = 'tflite/src/**/*.{c,h}', 'tflite/include/duspar.h',
+  s.source_files = 'tflite/src/**/*.c', 'tflite/include/**/*.h',
                    'tflite/ios/Sources/DuSpaR/*.swift'
-  s.public_header_files = 'tflite/include/duspar.h'
-  s.compiler_flags = '-ffp-contract=off'
+  s.exclude_files = 'tflite/src/training/**/*'
+  s.public_header_files = 'tflite/include/**/*.h'
+  s.header_mappings_dir = 'tflite/include'
   # Sources include each other by folder.
+  s.preserve_paths = 'tflite/src/**/*.h'
   s.pod_target_xcconfig = {
-    'USE_HEADERMAP' => 'NO',
     'HEADER_SEARCH_PATHS' => '"${PODS_TARGET_SRCROOT}/tflite/src" ' \
                              '"${PODS_TARGET_SRCROOT}/tflite/include"'
   }
+  s.compiler_flags = '-ffp-contract=off -DDUSPAR_NO_TRAINING'
   s.dependency 'TensorFlowLiteSwift', '~> 2.17'
 end

@@ -135,7 +135,7 @@ lint: setup
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch] \
-	  tflite/src/*/*.[ch] \
+	  tflite/*/*/*.[ch] \
 	  tflite/android/duspar/src/main/cpp/*.c tests/kits/*/*.[ch]
 
 # After a change of public names or arguments.

@@ -15,11 +15,11 @@ let package = Package(
       path: "tflite",
       exclude: [
         "CMakeLists.txt", "README.md", "android", "benchmark.py", "benchmarks", "cmake", "convert.py", "examples",
-        "fuzz", "ios", "tests",
+        "fuzz", "ios", "src/training", "tests",
       ],
       sources: ["src"],
       publicHeadersPath: "include",
-      cSettings: [.headerSearchPath("src")]
+      cSettings: [.headerSearchPath("src"), .define("DUSPAR_NO_TRAINING")]
     ),
     .target(name: "DuSpaR", dependencies: ["CDuSpaR"], path: "tflite/ios/Sources/DuSpaR"),
   ],

@@ -4,9 +4,9 @@ An operator computes all time steps of a recurrent layer in the native library.
 It consists of sparsifying cells: SpaR of one, DuSpaR of two. A `.tflite` file
 and the training passes hold the weights in the order of this table.
 
-The C library compiles the same table from a header that this module writes:
+The C library compiles the same table from headers that this module writes:
 
-    python keras_duspar/operators.py tflite/src/layer/operators_table.h
+    python keras_duspar/operators.py tflite
 
 Only the standard library is imported here, so that everything else can ask.
 """
@@ -193,17 +193,47 @@ def sizes(shape, features, units):
 # ---- The header of the C library --------------------------------------------
 
 _LETTERS = {FEATURES: "N", UNITS: "M"}
-_HEADER = """\
+_TABLE = """\
 /* Written by keras_duspar/operators.py, which is the place for changes. Only
  * operators.c includes this. Widths: N features, M units. */
 /* clang-format off */
 static const duspar_op duspar_ops[] = {
 """
+_WEIGHTS = """\
+/* The order of an operator's weights, in training and in a .tflite file. N is
+ * the number of features, M that of units.
+ *
+ * Written by keras_duspar/operators.py, which is the place for changes. */
+#ifndef DUSPAR_WEIGHTS_H_
+#define DUSPAR_WEIGHTS_H_
+/* clang-format off */
+"""
 
 
-def c_header():
-    """The table in C, as `tflite/src` compiles it."""
-    lines = [_HEADER]
+def c_headers():
+    """The table in C: texts by their paths in `tflite/`."""
+    return {
+        "src/layer/operators_table.h": _c_table(),
+        "include/duspar/weights.h": _c_weights(),
+    }
+
+
+def _c_weights():
+    lines = [_WEIGHTS]
+    for operator in OPERATORS:
+        prefix = f"DUSPAR_{operator.name.upper()}"
+        lines.append(f"\nenum {{ /* {operator.name} */\n")
+        for place, weight in enumerate(operator.weights):
+            name = weight.name.replace("/", "_").upper()
+            shape = ", ".join(_LETTERS[width] for width in weight.shape)
+            lines.append(f"  {prefix}_{name} = {place}, /* ({shape}) */\n")
+        lines.append(f"  {prefix}_WEIGHTS = {len(operator.weights)}\n}};\n")
+    lines.append("\n#endif /* DUSPAR_WEIGHTS_H_ */\n")
+    return "".join(lines)
+
+
+def _c_table():
+    lines = [_TABLE]
     for operator in OPERATORS:
         kind = f"DUSPAR_KIND_{operator.name.upper()}"
         lines.append(f'  [{kind}] = {{"{operator.name}", {kind},\n')
@@ -228,4 +258,5 @@ def _c_row(row):
 
 
 if __name__ == "__main__":
-    pathlib.Path(sys.argv[1]).write_text(c_header(), encoding="utf-8")
+    for path, text in c_headers().items():
+        (pathlib.Path(sys.argv[1]) / path).write_text(text, encoding="utf-8")

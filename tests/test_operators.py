@@ -12,15 +12,18 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.any_backend
 SCRIPT = ROOT / "keras_duspar" / "operators.py"
-HEADER = ROOT / "tflite" / "src/layer/operators_table.h"
+HEADERS = ("src/layer/operators_table.h", "include/duspar/weights.h")
 
 
-def test_the_header_is_up_to_date(tmp_path):
-    """`python keras_duspar/operators.py HEADER` writes it again."""
-    found = tmp_path / "found.h"
+def test_the_headers_are_up_to_date(tmp_path):
+    """`python keras_duspar/operators.py tflite` writes them again."""
+    for path in HEADERS:
+        (tmp_path / path).parent.mkdir(parents=True)
     # Alone: without the package and without any other.
-    subprocess.run([sys.executable, "-I", "-S", SCRIPT, found], check=True)
-    assert found.read_text() == HEADER.read_text()
+    subprocess.run([sys.executable, "-I", "-S", SCRIPT, tmp_path], check=True)
+    for path in HEADERS:
+        found = (tmp_path / path).read_text()
+        assert found == (ROOT / "tflite" / path).read_text()
 
 
 @pytest.mark.parametrize(

@@ -121,10 +121,9 @@ def missing():
     if keras.backend.backend() not in backends.BRIDGES:
         return f"there is no bridge to {keras.backend.backend()!r}"
     try:
-        library.load()
+        return passes.missing(library.load())
     except (OSError, ImportError) as error:
         return f"there is no native library: {error}"
-    return None
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The C interface in the words of ctypes: see `tflite/include/duspar.h`."""
+"""The C interface in the words of ctypes: see `tflite/include`."""
 
 import ctypes
 from ctypes import POINTER
@@ -134,6 +134,10 @@ FUNCTIONS = [
         c_int32,
         [c_void_p, c_size_t, c_char_p, POINTER(c_void_p), POINTER(c_size_t)],
     ),
+]
+
+# Those that a library may have been built without.
+TRAINING_FUNCTIONS = [
     ("duspar_train_kernel", c_char_p, [c_size_t]),
     ("duspar_train_memory", c_int64, [c_int64]),
     (
@@ -161,10 +165,16 @@ FUNCTIONS = [
 
 def declare(library):
     """Gives the functions of a loaded library their types."""
-    for name, result, arguments in FUNCTIONS:
+    functions = FUNCTIONS + (TRAINING_FUNCTIONS if trains(library) else [])
+    for name, result, arguments in functions:
         function = getattr(library, name)
         function.restype = result
         function.argtypes = arguments
+
+
+def trains(library):
+    """Whether a loaded library was built with training."""
+    return hasattr(library, TRAINING_FUNCTIONS[0][0])
 
 
 def check(library, succeeded):

@@ -109,7 +109,23 @@ def training_memory(limit=None):
 
 @functools.cache
 def _library():
-    return load()  # which looks for the file every time
+    library = load()  # which looks for the file every time
+    reason = missing(library)
+    if reason is not None:
+        raise ImportError(f"Native training is not possible: {reason}.")
+    return library
+
+
+def missing(library):
+    """What a loaded library lacks for training, or `None`."""
+    if not interface.trains(library):
+        return (
+            "the native library was built without training (build it with "
+            "`-DDUSPAR_TRAINING=ON`)"
+        )
+    if not library.duspar_train_kernel(0):
+        return "the native library has no variant that trains"
+    return None
 
 
 def describe(options, batch, steps, features, units):

@@ -4,7 +4,9 @@ They drive the delegate through TFLite's ABI and replay what the fuzzers have
 found: with the machine's compiler, with sanitizers, and emulated on ARM.
 """
 
+import ctypes
 import importlib.util
+import os
 import pathlib
 import shutil
 import subprocess
@@ -12,6 +14,7 @@ import sys
 
 import pytest
 
+from keras_duspar.native.library import NAME
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.any_backend
@@ -46,6 +49,53 @@ def build_and_test(folder, *options):
 
 def test_with_the_compiler(tmp_path):
     build_and_test(tmp_path, "-DCMAKE_C_FLAGS=-Werror")
+
+
+WITHOUT_TRAINING = """
+import numpy as np
+import keras_duspar
+from keras_duspar.layers import native_loop
+
+x = np.ones((2, 3, 4), "float32")
+layer = keras_duspar.DuSpaR(5)
+layer(x, training=True)
+print(native_loop.used_by([layer]))
+weights = {"gate_kernel": np.ones((4, 2)), "candidate_kernel": np.ones((4, 2))}
+weights["gate_bias"] = np.zeros(2)
+y, _, _ = keras_duspar.native.Layer("spar", weights)(x)
+assert y.shape == (2, 3, 2)
+layer.implementation = "native"
+for call in (
+    lambda: layer(x, training=True),
+    keras_duspar.native.training_memory,
+):
+    try:
+        call()
+    except (ValueError, ImportError) as error:
+        print(*str(error).split())
+"""
+
+
+def test_without_training(tmp_path):
+    """Training and XLA are absent, and Python says so and uses Keras."""
+    build_and_test(tmp_path, "-DDUSPAR_TRAINING=OFF", "-DCMAKE_C_FLAGS=-Werror")
+    path = str(tmp_path / NAME)
+    library = ctypes.CDLL(path)
+    for name in ("train_forward", "train_kernel", "xla_forward"):
+        assert not hasattr(library, f"duspar_{name}")
+    assert hasattr(library, "duspar_layer_run")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TRAINING],
+        env={**os.environ, "KERAS_DUSPAR_LIBRARY": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    used, refused, memory = done.stdout.splitlines()
+    assert used.startswith("Keras (the native library was built without")
+    assert "`implementation='native'`" in refused
+    for message in (used, refused, memory):
+        assert "DUSPAR_TRAINING=ON" in message
 
 
 def test_like_the_header_of_xla():

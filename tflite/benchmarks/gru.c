@@ -13,38 +13,39 @@
 #include "gru_gates.h"
 
 /* Four sums for each vector, in 16 or 32 registers. */
-enum { TILE = LANES == 8 ? 3 : 4 };
+enum { TILE = VF_LANES == 8 ? 3 : 4 };
 
 /* Adds the products of one vector with its rows. `last` is the third sum. */
-INLINE void add_products(int width, const float* rows, const float* values,
-                         size_t count, vf* update, vf* reset, vf* last) {
-  for (size_t k = 0; k < count; ++k, rows += 3 * width * LANES) {
+DUSPAR_INLINE void add_products(int width, const float* rows,
+                                const float* values, size_t count, vf* update,
+                                vf* reset, vf* last) {
+  for (size_t k = 0; k < count; ++k, rows += 3 * width * VF_LANES) {
     const vf value = vf_set(values[k]);
-    UNROLL for (int t = 0; t < width; ++t) {
-      const float* w = rows + 3 * t * LANES;
+    DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
+      const float* w = rows + 3 * t * VF_LANES;
       update[t] = vf_fma(value, vf_load(w), update[t]);
-      reset[t] = vf_fma(value, vf_load(w + LANES), reset[t]);
-      last[t] = vf_fma(value, vf_load(w + 2 * LANES), last[t]);
+      reset[t] = vf_fma(value, vf_load(w + VF_LANES), reset[t]);
+      last[t] = vf_fma(value, vf_load(w + 2 * VF_LANES), last[t]);
     }
   }
 }
 
-INLINE void run_tile(int width, const gru* g, size_t j, const char* tile,
-                     const float* x, const float* state, float* next) {
+DUSPAR_INLINE void run_tile(int width, const gru* g, size_t j, const char* tile,
+                            const float* x, const float* state, float* next) {
   const float* rows = (const void*)tile;
   vf update[TILE], reset[TILE], input[TILE], candidate[TILE];
-  UNROLL for (int t = 0; t < width; ++t) {
-    const float* bias = g->vectors + 4 * (j + (size_t)t * LANES);
+  DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
+    const float* bias = g->vectors + 4 * (j + (size_t)t * VF_LANES);
     update[t] = vf_load(bias);
-    reset[t] = vf_load(bias + LANES);
-    input[t] = vf_load(bias + 2 * LANES);
-    candidate[t] = vf_load(bias + 3 * LANES);
+    reset[t] = vf_load(bias + VF_LANES);
+    input[t] = vf_load(bias + 2 * VF_LANES);
+    candidate[t] = vf_load(bias + 3 * VF_LANES);
   }
   add_products(width, rows, x, g->inputs, update, reset, input);
-  rows += g->inputs * 3 * (size_t)width * LANES;
+  rows += g->inputs * 3 * (size_t)width * VF_LANES;
   add_products(width, rows, state, g->units, update, reset, candidate);
-  UNROLL for (int t = 0; t < width; ++t) {
-    const size_t at = j + (size_t)t * LANES;
+  DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
+    const size_t at = j + (size_t)t * VF_LANES;
     vf_store(next + at, gru_gates(update[t], reset[t], input[t], candidate[t],
                                   vf_load(state + at)));
   }
@@ -52,7 +53,7 @@ INLINE void run_tile(int width, const gru* g, size_t j, const char* tile,
 
 static void step(const gru* g, const float* x, float* state) {
   float* next = g->scratch;
-  GRU_RUN_TILES((g->inputs + g->units) * 3 * LANES * sizeof(float));
+  GRU_RUN_TILES((g->inputs + g->units) * 3 * VF_LANES * sizeof(float));
 }
 
 static size_t weight_bytes(size_t inputs, size_t units) {
@@ -66,7 +67,7 @@ static size_t scratch_bytes(size_t inputs, size_t units) {
 
 static void pack(gru* g, const float* kernel, const float* recurrent,
                  const float* bias) {
-  const size_t m = g->units, vectors = gru_padded(m) / LANES;
+  const size_t m = g->units, vectors = gru_padded(m) / VF_LANES;
   float* to = g->weights;
   for (size_t first = 0; first < vectors;) {
     const size_t width = gru_width(vectors, first, TILE);
@@ -74,8 +75,8 @@ static void pack(gru* g, const float* kernel, const float* recurrent,
       const float* row = k < g->inputs ? kernel + k * 3 * m
                                        : recurrent + (k - g->inputs) * 3 * m;
       for (size_t t = 0; t < 3 * width; ++t) {
-        for (size_t lane = 0; lane < LANES; ++lane) {
-          const size_t unit = (first + t / 3) * LANES + lane;
+        for (size_t lane = 0; lane < VF_LANES; ++lane) {
+          const size_t unit = (first + t / 3) * VF_LANES + lane;
           *to++ = unit < m ? row[(t % 3) * m + unit] : 0;
         }
       }
@@ -83,11 +84,11 @@ static void pack(gru* g, const float* kernel, const float* recurrent,
     first += width;
   }
   for (size_t unit = 0; unit < m; ++unit) {
-    float* at = g->vectors + unit / LANES * 4 * LANES + unit % LANES;
+    float* at = g->vectors + unit / VF_LANES * 4 * VF_LANES + unit % VF_LANES;
     at[0] = bias[unit] + bias[3 * m + unit];
-    at[LANES] = bias[m + unit] + bias[4 * m + unit];
-    at[2 * LANES] = bias[2 * m + unit];
-    at[3 * LANES] = bias[5 * m + unit];
+    at[VF_LANES] = bias[m + unit] + bias[4 * m + unit];
+    at[2 * VF_LANES] = bias[2 * m + unit];
+    at[3 * VF_LANES] = bias[5 * m + unit];
   }
 }
 

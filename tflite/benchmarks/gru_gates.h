@@ -3,17 +3,18 @@
 #define DUSPAR_BENCHMARKS_GRU_GATES_H_
 
 #include "gru.h"
-#include "simd/gates.h"
+#include "simd/functions_template.h"
 
-INLINE vf exponential(vf v) {
+DUSPAR_INLINE vf exponential(vf v) {
   vf p, s;
   v = vf_atmost(vf_set(43.0f), vf_atleast(vf_set(-43.0f), v));
-  split_exp(v, &p, &s);
+  vf_split_exp(v, &p, &s);
   return vf_fma(s, p, s);
 }
 
 /* The next state, of sums with their biases: two gates in one division. */
-INLINE vf gru_gates(vf update, vf reset, vf input, vf candidate, vf old) {
+DUSPAR_INLINE vf gru_gates(vf update, vf reset, vf input, vf candidate,
+                           vf old) {
   const vf one = vf_set(1.0f);
   const vf u = vf_add(one, exponential(vf_sub(vf_set(0.0f), update)));
   const vf r = vf_add(one, exponential(vf_sub(vf_set(0.0f), reset)));
@@ -33,16 +34,16 @@ static inline size_t gru_width(size_t vectors, size_t first, size_t most) {
 }
 
 static inline size_t gru_padded(size_t units) {
-  return (units + LANES - 1) / LANES * LANES;
+  return (units + VF_LANES - 1) / VF_LANES * VF_LANES;
 }
 
 /* Runs the tiles of a step; every file has its own `run_tile` and TILE. */
 #define GRU_RUN_TILES(bytes_a_vector)                     \
-  const size_t vectors = gru_padded(g->units) / LANES;    \
+  const size_t vectors = gru_padded(g->units) / VF_LANES; \
   const char* tile = g->weights;                          \
   for (size_t first = 0; first < vectors;) {              \
     const size_t width = gru_width(vectors, first, TILE); \
-    const size_t j = first * LANES;                       \
+    const size_t j = first * VF_LANES;                    \
     switch (width) {                                      \
       case 1:                                             \
         run_tile(1, g, j, tile, x, state, next);          \
@@ -60,6 +61,6 @@ static inline size_t gru_padded(size_t units) {
     tile += width * (bytes_a_vector);                     \
     first += width;                                       \
   }                                                       \
-  memcpy(state, next, vectors * LANES * sizeof(float))
+  memcpy(state, next, vectors * VF_LANES * sizeof(float))
 
 #endif /* DUSPAR_BENCHMARKS_GRU_GATES_H_ */

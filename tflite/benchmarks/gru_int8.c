@@ -17,28 +17,28 @@
 
 #if defined(__AVX512BW__)
 enum { TILE = 4 };
-INLINE vi load(const void* p) { return _mm512_loadu_si512(p); }
-INLINE vi broadcast(int32_t four) { return _mm512_set1_epi32(four); }
+DUSPAR_INLINE vi load(const void* p) { return _mm512_loadu_si512(p); }
+DUSPAR_INLINE vi broadcast(int32_t four) { return _mm512_set1_epi32(four); }
 #else
 enum { TILE = 3 };
-INLINE vi load(const void* p) { return _mm256_loadu_si256(p); }
-INLINE vi broadcast(int32_t four) { return _mm256_set1_epi32(four); }
+DUSPAR_INLINE vi load(const void* p) { return _mm256_loadu_si256(p); }
+DUSPAR_INLINE vi broadcast(int32_t four) { return _mm256_set1_epi32(four); }
 #endif
 
 #if defined(__AVX512VNNI__)
 enum { OFFSET = 128 };
-INLINE vi add_four(vi sum, vi operands, vi weights) {
+DUSPAR_INLINE vi add_four(vi sum, vi operands, vi weights) {
   return _mm512_dpbusd_epi32(sum, operands, weights);
 }
 #elif defined(__AVX512BW__)
 enum { OFFSET = 64 };
-INLINE vi add_four(vi sum, vi operands, vi weights) {
+DUSPAR_INLINE vi add_four(vi sum, vi operands, vi weights) {
   const vi pairs = _mm512_maddubs_epi16(operands, weights);
   return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 #else
 enum { OFFSET = 64 };
-INLINE vi add_four(vi sum, vi operands, vi weights) {
+DUSPAR_INLINE vi add_four(vi sum, vi operands, vi weights) {
   const vi pairs = _mm256_maddubs_epi16(operands, weights);
   return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
@@ -60,53 +60,54 @@ static void round_operand(const float* from, size_t count, float range,
 }
 
 /* Sums of one operand's products, as floats on top of `to`. */
-INLINE void add_products(int width, const int8_t* rows, const uint8_t* operand,
-                         size_t count, const float* scales, vf to[3][TILE]) {
+DUSPAR_INLINE void add_products(int width, const int8_t* rows,
+                                const uint8_t* operand, size_t count,
+                                const float* scales, vf to[3][TILE]) {
   vi sums[3][TILE];
-  UNROLL for (int t = 0; t < width; ++t) {
+  DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
     sums[0][t] = sums[1][t] = sums[2][t] = vi_zero();
   }
-  for (size_t k = 0; k < count; ++k, rows += 12 * width * LANES) {
+  for (size_t k = 0; k < count; ++k, rows += 12 * width * VF_LANES) {
     int32_t four;
     memcpy(&four, operand + 4 * k, sizeof four);
     const vi q = broadcast(four);
-    UNROLL for (int t = 0; t < width; ++t) {
-      const int8_t* w = rows + 12 * t * LANES;
+    DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
+      const int8_t* w = rows + 12 * t * VF_LANES;
       sums[0][t] = add_four(sums[0][t], q, load(w));
-      sums[1][t] = add_four(sums[1][t], q, load(w + 4 * LANES));
-      sums[2][t] = add_four(sums[2][t], q, load(w + 8 * LANES));
+      sums[1][t] = add_four(sums[1][t], q, load(w + 4 * VF_LANES));
+      sums[2][t] = add_four(sums[2][t], q, load(w + 8 * VF_LANES));
     }
   }
-  UNROLL for (int t = 0; t < width; ++t) {
-    UNROLL for (int i = 0; i < 3; ++i) {
-      const vf scale = vf_load(scales + (GRU_VECTORS * t + i) * LANES);
+  DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
+    DUSPAR_UNROLL for (int i = 0; i < 3; ++i) {
+      const vf scale = vf_load(scales + (GRU_VECTORS * t + i) * VF_LANES);
       to[i][t] = vf_fma(vi_to_vf(sums[i][t]), scale, to[i][t]);
     }
   }
 }
 
-INLINE void run_tile(int width, const gru* g, size_t j, const char* tile,
-                     const uint8_t* x, const float* state, float* next) {
+DUSPAR_INLINE void run_tile(int width, const gru* g, size_t j, const char* tile,
+                            const uint8_t* x, const float* state, float* next) {
   const int8_t* rows = (const void*)tile;
   const float* vectors = g->vectors + GRU_VECTORS * j;
   vf of_x[3][TILE], of_state[3][TILE];
-  UNROLL for (int t = 0; t < width; ++t) {
-    const float* bias = vectors + GRU_VECTORS * t * LANES;
+  DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
+    const float* bias = vectors + GRU_VECTORS * t * VF_LANES;
     of_x[0][t] = vf_load(bias);
-    of_x[1][t] = vf_load(bias + LANES);
-    of_x[2][t] = vf_load(bias + 2 * LANES);
+    of_x[1][t] = vf_load(bias + VF_LANES);
+    of_x[2][t] = vf_load(bias + 2 * VF_LANES);
   }
-  add_products(width, rows, x, fours(g->inputs), vectors + 4 * LANES, of_x);
-  rows += fours(g->inputs) * 12 * (size_t)width * LANES;
-  UNROLL for (int t = 0; t < width; ++t) {
+  add_products(width, rows, x, fours(g->inputs), vectors + 4 * VF_LANES, of_x);
+  rows += fours(g->inputs) * 12 * (size_t)width * VF_LANES;
+  DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
     of_state[0][t] = of_x[0][t];
     of_state[1][t] = of_x[1][t];
-    of_state[2][t] = vf_load(vectors + (GRU_VECTORS * t + 3) * LANES);
+    of_state[2][t] = vf_load(vectors + (GRU_VECTORS * t + 3) * VF_LANES);
   }
   add_products(width, rows, x + 4 * fours(g->inputs), fours(g->units),
-               vectors + 7 * LANES, of_state);
-  UNROLL for (int t = 0; t < width; ++t) {
-    const size_t at = j + (size_t)t * LANES;
+               vectors + 7 * VF_LANES, of_state);
+  DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
+    const size_t at = j + (size_t)t * VF_LANES;
     vf_store(next + at, gru_gates(of_state[0][t], of_state[1][t], of_x[2][t],
                                   of_state[2][t], vf_load(state + at)));
   }
@@ -117,7 +118,7 @@ static void step(const gru* g, const float* input, float* state) {
   uint8_t* x = (uint8_t*)(next + gru_padded(g->units));
   round_operand(input, g->inputs, input_range, x);
   round_operand(state, g->units, state_range, x + 4 * fours(g->inputs));
-  GRU_RUN_TILES((fours(g->inputs) + fours(g->units)) * 12 * LANES);
+  GRU_RUN_TILES((fours(g->inputs) + fours(g->units)) * 12 * VF_LANES);
 }
 
 static size_t weight_bytes(size_t inputs, size_t units) {
@@ -153,35 +154,37 @@ static int8_t* pack_part(gru* g, const float* matrix, size_t rows, size_t first,
   const size_t m = g->units;
   const float operand_scale = range / (OFFSET - 1);
   for (size_t t = 0; t < 3 * width; ++t) {
-    for (size_t lane = 0; lane < LANES; ++lane) {
-      const size_t unit = (first + t / 3) * LANES + lane, gate = t % 3;
+    for (size_t lane = 0; lane < VF_LANES; ++lane) {
+      const size_t unit = (first + t / 3) * VF_LANES + lane, gate = t % 3;
       if (unit >= m) continue;
       const size_t column = gate * m + unit;
       const float scale = column_scale(matrix, rows, 3 * m, column);
-      float* at = g->vectors + (first + t / 3) * GRU_VECTORS * LANES + lane;
+      float* at = g->vectors + (first + t / 3) * GRU_VECTORS * VF_LANES + lane;
       const size_t bias = gate < 2 ? gate : scales == 4 ? 2 : 3;
-      at[(scales + gate) * LANES] = scale * operand_scale;
+      at[(scales + gate) * VF_LANES] = scale * operand_scale;
       for (size_t k = 0; k < fours(rows); ++k) {
-        int8_t* four = to + 4 * ((k * 3 * width + t) * LANES + lane);
+        int8_t* four = to + 4 * ((k * 3 * width + t) * VF_LANES + lane);
         pack_four(matrix, rows, 3 * m, 4 * k, column, scale, four);
         for (int i = 0; i < 4; ++i) {
-          at[bias * LANES] -= OFFSET * (float)four[i] * scale * operand_scale;
+          at[bias * VF_LANES] -=
+              OFFSET * (float)four[i] * scale * operand_scale;
         }
       }
     }
   }
-  return to + fours(rows) * 12 * width * LANES;
+  return to + fours(rows) * 12 * width * VF_LANES;
 }
 
 static void pack(gru* g, const float* kernel, const float* recurrent,
                  const float* bias) {
-  const size_t m = g->units, vectors = gru_padded(m) / LANES;
+  const size_t m = g->units, vectors = gru_padded(m) / VF_LANES;
   for (size_t unit = 0; unit < m; ++unit) {
-    float* at = g->vectors + unit / LANES * GRU_VECTORS * LANES + unit % LANES;
+    float* at =
+        g->vectors + unit / VF_LANES * GRU_VECTORS * VF_LANES + unit % VF_LANES;
     at[0] = bias[unit] + bias[3 * m + unit];
-    at[LANES] = bias[m + unit] + bias[4 * m + unit];
-    at[2 * LANES] = bias[2 * m + unit];
-    at[3 * LANES] = bias[5 * m + unit];
+    at[VF_LANES] = bias[m + unit] + bias[4 * m + unit];
+    at[2 * VF_LANES] = bias[2 * m + unit];
+    at[3 * VF_LANES] = bias[5 * m + unit];
   }
   int8_t* to = g->weights;
   for (size_t first = 0; first < vectors;) {

@@ -7,7 +7,7 @@ set_target_properties(duspar PROPERTIES
   VERSION ${PROJECT_VERSION}
   SOVERSION ${interface})
 install(TARGETS duspar EXPORT duspar)
-install(FILES include/duspar.h TYPE INCLUDE)
+install(DIRECTORY include/ TYPE INCLUDE)
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/duspar")
 install(EXPORT duspar FILE duspar-config.cmake NAMESPACE duspar::

@@ -3,19 +3,19 @@
 #define DUSPAR_BASE_COMPILER_H_
 
 #if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#define NOINLINE static __attribute__((noinline))
+#define DUSPAR_INLINE static inline __attribute__((always_inline))
+#define DUSPAR_NOINLINE static __attribute__((noinline))
 #else
-#define INLINE static inline
-#define NOINLINE static
+#define DUSPAR_INLINE static inline
+#define DUSPAR_NOINLINE static
 #endif
 
 #if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
+#define DUSPAR_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
-#define UNROLL _Pragma("GCC unroll 16")
+#define DUSPAR_UNROLL _Pragma("GCC unroll 16")
 #else
-#define UNROLL
+#define DUSPAR_UNROLL
 #endif
 
 #endif /* DUSPAR_BASE_COMPILER_H_ */

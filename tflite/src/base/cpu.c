@@ -28,58 +28,55 @@ static bool has_extensions(unsigned ebx, unsigned ecx) {
          (c & ecx) == ecx;
 }
 
-bool duspar_cpu_has_avx2(void) {
-  return saves(SAVES_256) && has_extensions(1u << 5, 0);
-}
-
-bool duspar_cpu_has_fma(void) {
+bool duspar_cpu_has(duspar_cpu_feature feature) {
+  const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
   unsigned a, b, c, d;
-  return saves(SAVES_256) && __get_cpuid(1, &a, &b, &c, &d) &&
-         (c & 1u << 12) != 0;
-}
-
-bool duspar_cpu_has_avx512(void) {
-  const unsigned parts = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
-  return saves(SAVES_512) && has_extensions(parts, 0);
-}
-
-bool duspar_cpu_has_avx512_vnni(void) {
-  return saves(SAVES_512) && has_extensions(0, 1u << 11);
+  switch (feature) {
+    case DUSPAR_CPU_AVX2:
+      return saves(SAVES_256) && has_extensions(1u << 5, 0);
+    case DUSPAR_CPU_FMA:
+      return saves(SAVES_256) && __get_cpuid(1, &a, &b, &c, &d) &&
+             (c & 1u << 12) != 0;
+    case DUSPAR_CPU_AVX512:
+      return saves(SAVES_512) && has_extensions(avx512, 0);
+    case DUSPAR_CPU_AVX512_VNNI:
+      return saves(SAVES_512) && has_extensions(0, 1u << 11);
+    default:
+      return false;
+  }
 }
 #else
-bool duspar_cpu_has_avx2(void) { return false; }
-
-bool duspar_cpu_has_fma(void) { return false; }
-
-bool duspar_cpu_has_avx512(void) { return false; }
-
-bool duspar_cpu_has_avx512_vnni(void) { return false; }
-#endif
-
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
+#endif
 
-bool duspar_cpu_has_dotprod(void) {
+bool duspar_cpu_has(duspar_cpu_feature feature) {
+#if defined(__aarch64__) || defined(_M_ARM64)
+  if (feature == DUSPAR_CPU_NEON) return true; /* of the architecture */
+#endif
+#if defined(__aarch64__) && defined(__linux__)
   const unsigned long asimddp = 1ul << 20;
-  return (getauxval(AT_HWCAP) & asimddp) != 0;
-}
+  return feature == DUSPAR_CPU_DOTPROD && (getauxval(AT_HWCAP) & asimddp) != 0;
 #elif defined(__ARM_FEATURE_DOTPROD)
-/* The system's compiler expects it of every processor, as Apple's does. */
-bool duspar_cpu_has_dotprod(void) { return true; }
+  /* The system's compiler expects it of every processor, as Apple's does. */
+  return feature == DUSPAR_CPU_DOTPROD;
 #else
-bool duspar_cpu_has_dotprod(void) { return false; }
+  (void)feature;
+  return false;
+#endif
+}
 #endif
 
 const char* duspar_cpu_features(void) {
-#if defined(__aarch64__) || defined(_M_ARM64)
-  /* NEON is a part of the architecture. */
-  return duspar_cpu_has_dotprod() ? "neon dotprod" : "neon";
-#else
+  static const char* const names[DUSPAR_CPU_FEATURES] = {
+      "avx2", "fma", "avx512", "avx512_vnni", "neon", "dotprod"};
   static _Thread_local char text[64];
-  snprintf(text, sizeof text, "%s%s%s%s", duspar_cpu_has_avx2() ? " avx2" : "",
-           duspar_cpu_has_fma() ? " fma" : "",
-           duspar_cpu_has_avx512() ? " avx512" : "",
-           duspar_cpu_has_avx512_vnni() ? " avx512_vnni" : "");
-  return text[0] == ' ' ? text + 1 : text;
-#endif
+  size_t end = 0;
+  text[0] = '\0';
+  for (int i = 0; i < DUSPAR_CPU_FEATURES; ++i) {
+    if (!duspar_cpu_has((duspar_cpu_feature)i)) continue;
+    end += (size_t)snprintf(text + end, sizeof text - end, "%s%s",
+                            end > 0 ? " " : "", names[i]);
+  }
+  return text;
 }

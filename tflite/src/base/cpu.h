@@ -4,19 +4,17 @@
 
 #include <stdbool.h>
 
-/* Whether AVX2 can be used: the system must also save its registers. */
-bool duspar_cpu_has_avx2(void);
+typedef enum duspar_cpu_feature {
+  DUSPAR_CPU_AVX2,   /* the system must also save its registers, as below */
+  DUSPAR_CPU_FMA,    /* fused multiply-add of 256 bits */
+  DUSPAR_CPU_AVX512, /* its parts F, BW, DQ and VL */
+  DUSPAR_CPU_AVX512_VNNI, /* its products of bytes */
+  DUSPAR_CPU_NEON,
+  DUSPAR_CPU_DOTPROD, /* ARM's dot product of bytes */
+  DUSPAR_CPU_FEATURES,
+} duspar_cpu_feature;
 
-/* Whether fused multiply-add of 256 bits can be used. */
-bool duspar_cpu_has_fma(void);
-
-/* Whether AVX-512 can be used, its parts F, BW, DQ and VL. */
-bool duspar_cpu_has_avx512(void);
-
-/* Whether AVX-512 has products of bytes. */
-bool duspar_cpu_has_avx512_vnni(void);
-
-/* Whether ARM's dot product of bytes can be used. */
-bool duspar_cpu_has_dotprod(void);
+/* Whether it can be used. */
+bool duspar_cpu_has(duspar_cpu_feature feature);
 
 #endif /* DUSPAR_BASE_CPU_H_ */

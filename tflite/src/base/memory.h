@@ -7,6 +7,11 @@
 
 enum { DUSPAR_ALIGNMENT = 64 };
 
+/* Returns `count` rounded up to a multiple. */
+static inline size_t duspar_round_up(size_t count, size_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
 /* Sets `*product` to a * b, or returns false if that has no room. */
 bool duspar_multiply(size_t a, size_t b, size_t* product);
 

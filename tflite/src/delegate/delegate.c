@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "delegate/log_mel_node.h"
-#include "delegate/sparse_node.h"
+#include "delegate/node.h"
 #include "layer/operators.h"
 #include "variants/variants.h"
 
@@ -97,9 +96,9 @@ static duspar_status set_option(duspar_delegate* delegate, const char* key,
     return duspar_fail(DUSPAR_INVALID, "Options must be pairs of texts.");
   }
   if (strcmp(key, "kernel") == 0) {
-    const duspar_kernel* kernel = duspar_kernel_find(value);
-    if (kernel == NULL) return DUSPAR_INVALID;
-    delegate->kernel = kernel->name;
+    const duspar_variant* variant = duspar_variant_find(value);
+    if (variant == NULL) return DUSPAR_INVALID;
+    delegate->variant = variant->name;
     return DUSPAR_OK;
   }
   if (strcmp(key, "handle") != 0) {
@@ -236,6 +235,6 @@ duspar_status duspar_delegate_reset(struct TfLiteDelegate* delegate,
                                     size_t index) {
   duspar_record* record = record_at(delegate, index);
   if (record == NULL) return DUSPAR_INVALID;
-  duspar_counters_reset(&record->counters);
+  duspar_record_reset(record);
   return DUSPAR_OK;
 }

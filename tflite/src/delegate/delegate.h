@@ -12,7 +12,7 @@ struct duspar_delegate {
   tfl_delegate base; /* what TFLite sees; `data` points to the whole */
   atomic_size_t holders;
   atomic_bool destroyed;
-  const char* kernel; /* name to ask for, or NULL */
+  const char* variant; /* name to ask for, or NULL */
   char handle[64];
   duspar_records records;
   duspar_delegate* next; /* of all that are not destroyed */

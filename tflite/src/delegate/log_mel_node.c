@@ -1,4 +1,4 @@
-#include "delegate/log_mel_node.h"
+/* The operator DuSpaRLogMel, as TFLite's interpreter calls it. */
 
 #include <string.h>
 
@@ -109,7 +109,7 @@ static duspar_status make_front_end(operator_data* op,
     return DUSPAR_OK;
   }
   duspar_log_mel_destroy(op->front_end);
-  op->front_end = duspar_log_mel_create(&p, op->base.delegate->kernel);
+  op->front_end = duspar_log_mel_create(&p, op->base.delegate->variant);
   op->source = p;
   return op->front_end != NULL ? DUSPAR_OK : DUSPAR_INVALID;
 }

@@ -36,6 +36,11 @@ struct duspar_node {
 void* duspar_node_init(const duspar_node_functions* functions,
                        tfl_context* context, const char* buffer);
 
+/* The operators that there are. */
+#define DUSPAR_LOG_MEL_NAME "DuSpaRLogMel"
+tfl_registration duspar_sparse_registration(void);
+tfl_registration duspar_log_mel_registration(void);
+
 /* Returns the functions that run an operator, to give to TFLite. */
 tfl_registration duspar_node_registration(void* (*init)(tfl_context*,
                                                         const char*, size_t));

@@ -127,27 +127,27 @@ duspar_status duspar_log_mel_options_parse(const void* bytes, size_t size,
                                            duspar_log_mel_options* options) {
   flex_buffer buffer;
   flex_value map;
-  memset(options, 0, sizeof *options);
+  *options = (duspar_log_mel_options){0};
   duspar_status status = open_map(bytes, size, &buffer, &map);
-  if (status != DUSPAR_OK) return status;
-  status = read_count(buffer, map, "hop", &options->hop);
+  if (status == DUSPAR_OK) {
+    status = read_count(buffer, map, "hop", &options->hop);
+  }
   if (status != DUSPAR_OK) return status;
   return read_layer(buffer, map, options->layer, sizeof options->layer);
 }
 
 duspar_status duspar_options_parse(const void* bytes, size_t size,
-                                   duspar_options* options) {
+                                   duspar_options* o) {
   flex_buffer buffer;
   flex_value map;
-  memset(options, 0, sizeof *options);
+  *o = (duspar_options){0};
   duspar_status status = open_map(bytes, size, &buffer, &map);
   if (status != DUSPAR_OK) return status;
-  status = read_count(buffer, map, "units", &options->units);
+  status = read_layer(buffer, map, o->layer, sizeof o->layer);
+  if (status == DUSPAR_OK) status = read_count(buffer, map, "units", &o->units);
+  if (status == DUSPAR_OK) {
+    status = read_weight_type(buffer, map, &o->weight_type);
+  }
   if (status != DUSPAR_OK) return status;
-  status = read_weight_type(buffer, map, &options->weight_type);
-  if (status != DUSPAR_OK) return status;
-  status = read_operand_bits(buffer, map, options->weight_type,
-                             &options->operand_bits);
-  if (status != DUSPAR_OK) return status;
-  return read_layer(buffer, map, options->layer, sizeof options->layer);
+  return read_operand_bits(buffer, map, o->weight_type, &o->operand_bits);
 }

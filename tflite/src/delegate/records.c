@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layer/layer.h"
+
 void duspar_records_init(duspar_records* records) {
   atomic_flag_clear(&records->lock);
   records->items = NULL;
@@ -23,10 +25,10 @@ static bool reopen(duspar_record* record, const void* context, int node,
       strcmp(record->layer, layer) != 0) {
     return false;
   }
-  duspar_lock_acquire(&record->counters.lock);
+  duspar_lock_acquire(&record->lock);
   const bool free_to_use = !record->in_use;
   record->in_use = true;
-  duspar_lock_release(&record->counters.lock);
+  duspar_lock_release(&record->lock);
   return free_to_use;
 }
 
@@ -59,31 +61,43 @@ duspar_record* duspar_records_open(duspar_records* records, const void* context,
     record->node = node;
     record->op = op;
     strncpy(record->layer, layer, sizeof record->layer - 1);
-    duspar_counters_init(&record->counters);
+    atomic_flag_clear(&record->lock);
     record->in_use = true;
-    record->kernel = "";
+    record->variant = "";
   }
   duspar_lock_release(&records->lock);
   return record;
 }
 
 void duspar_record_close(duspar_record* record) {
-  duspar_lock_acquire(&record->counters.lock);
+  duspar_lock_acquire(&record->lock);
   record->in_use = false;
-  duspar_lock_release(&record->counters.lock);
+  duspar_lock_release(&record->lock);
+}
+
+void duspar_record_add(duspar_record* record, const duspar_counts* more) {
+  duspar_lock_acquire(&record->lock);
+  duspar_counts_add(&record->counts, more);
+  duspar_lock_release(&record->lock);
+}
+
+void duspar_record_reset(duspar_record* record) {
+  duspar_lock_acquire(&record->lock);
+  record->counts = (duspar_counts){0};
+  duspar_lock_release(&record->lock);
 }
 
 void duspar_record_describe(duspar_record* record, size_t features,
-                            size_t units, const char* kernel, size_t bytes) {
-  duspar_lock_acquire(&record->counters.lock);
+                            size_t units, const char* variant, size_t bytes) {
+  duspar_lock_acquire(&record->lock);
   if (record->features != features || record->units != units) {
-    record->counters.counts = (duspar_counts){0};
+    record->counts = (duspar_counts){0};
   }
   record->features = features;
   record->units = units;
-  record->kernel = kernel;
+  record->variant = variant;
   record->bytes = bytes;
-  duspar_lock_release(&record->counters.lock);
+  duspar_lock_release(&record->lock);
 }
 
 duspar_record* duspar_records_get(duspar_records* records, size_t index) {
@@ -105,13 +119,13 @@ void duspar_record_read(duspar_record* record, duspar_operator* d) {
   memset(d, 0, sizeof *d);
   memcpy(d->layer, record->layer, sizeof d->layer);
   d->op = op->name;
-  duspar_lock_acquire(&record->counters.lock);
-  const duspar_counts counts = record->counters.counts;
+  duspar_lock_acquire(&record->lock);
+  const duspar_counts counts = record->counts;
   const size_t features = record->features, units = record->units;
-  d->kernel = record->kernel;
+  d->kernel = record->variant;
   d->bytes = (int64_t)record->bytes;
   d->in_use = record->in_use;
-  duspar_lock_release(&record->counters.lock);
+  duspar_lock_release(&record->lock);
   d->features = (int64_t)features;
   d->units = (int64_t)units;
   d->invocations = counts.invocations;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "delegate/counters.h"
+#include "base/lock.h"
 #include "layer/operators.h"
 
 /* One operator. The key says where it was met: a delegate serves several
@@ -14,11 +14,14 @@ typedef struct duspar_record {
   int node;
   const duspar_op* op;
   char layer[256];
-  duspar_counters counters; /* its lock also guards what follows */
+  /* Threads read and reset what follows while another adds to it. The lock
+   * makes the numbers belong together; it is held for moments. */
+  duspar_lock lock;
+  duspar_counts counts;
   bool in_use;
   size_t features;
   size_t units;
-  const char* kernel;
+  const char* variant;
   size_t bytes;
 } duspar_record;
 
@@ -43,10 +46,16 @@ duspar_record* duspar_records_open(duspar_records* records, const void* context,
 /* Marks a record as no longer in use. */
 void duspar_record_close(duspar_record* record);
 
+/* Adds what an invocation has counted. */
+void duspar_record_add(duspar_record* record, const duspar_counts* more);
+
+/* Sets the counts to zero. */
+void duspar_record_reset(duspar_record* record);
+
 /* Notes what was learnt when tensors were allocated. Counts of other sizes
  * are dropped. */
 void duspar_record_describe(duspar_record* record, size_t features,
-                            size_t units, const char* kernel, size_t bytes);
+                            size_t units, const char* variant, size_t bytes);
 
 /* Returns record `index`, or NULL beyond the end. */
 duspar_record* duspar_records_get(duspar_records* records, size_t index);

@@ -1,4 +1,4 @@
-#include "delegate/sparse_node.h"
+/* The operators DuSpaR and SpaR, as TFLite's interpreter calls them. */
 
 #include <string.h>
 
@@ -72,7 +72,7 @@ static duspar_status make_layer(operator_data* op, tfl_context* context) {
     return DUSPAR_OK;
   }
   duspar_layer_destroy(op->layer);
-  op->layer = duspar_layer_create(&source, op->base.delegate->kernel);
+  op->layer = duspar_layer_create(&source, op->base.delegate->variant);
   if (op->layer == NULL) return DUSPAR_INVALID;
   op->source = source;
   duspar_record_describe(op->record, op->sizes.features, op->sizes.units,
@@ -136,7 +136,7 @@ static duspar_status run(duspar_node* base, tfl_context* context) {
     if (now < threads) threads = now;
   }
   duspar_layer_execute(op->layer, &sequence, op->scratch, threads, &counts);
-  duspar_counters_add(&op->record->counters, &counts);
+  duspar_record_add(op->record, &counts);
   return DUSPAR_OK;
 }
 

@@ -10,28 +10,27 @@
 #include "base/threads.h"
 #include "layer/operators.h"
 
-/* Fewer products are done before a thread has started: about 0.1 ms. */
-enum { PRODUCTS_A_THREAD = 1 << 22 };
+/* Fewer MACs are done before a thread has started: about 0.1 ms. */
+enum { MACS_PER_THREAD = 1 << 22 };
 
 /* Where a run keeps its vectors, in bytes from the start of the scratch. */
 typedef struct scratch_plan {
   size_t f;
   size_t g;
-  size_t kernel;
+  size_t step;
   size_t bytes;
 } scratch_plan;
 
+/* Of the arrays below, entry 0 is the feedforward cell's, which SpaR has
+ * alone, and entry 1 the feedback cell's. */
 struct duspar_layer {
-  const duspar_kernel* kernel;
-  duspar_kind kind;
-  duspar_shape feedforward;
-  duspar_shape feedback;
-  const void* feedforward_packed;
-  const void* feedback_packed;
-  const float* feedforward_bias;
-  const float* feedback_bias;
+  const duspar_variant* variant;
+  const duspar_op* op;
+  duspar_shape shapes[DUSPAR_MAX_CELLS];
+  const void* packed[DUSPAR_MAX_CELLS];
+  const float* biases[DUSPAR_MAX_CELLS];
   scratch_plan scratch;
-  void* memory; /* behind the four pointers */
+  void* memory; /* behind the pointers above */
   size_t bytes; /* of it */
 };
 
@@ -57,33 +56,37 @@ static duspar_status check_operand(const duspar_cell* cell, int bits,
   return DUSPAR_OK;
 }
 
-static duspar_status check_cell(const duspar_cell* cell, bool scaled,
-                                const char* name) {
+static duspar_status check_cell(const duspar_parameters* p, int i) {
+  const duspar_cell* cell = i == 0 ? &p->feedforward : &p->feedback;
+  const char* name = i == 0 ? "feedforward" : "feedback";
   if (cell->gate_kernel == NULL || cell->candidate_kernel == NULL ||
       cell->gate_bias == NULL) {
     return duspar_fail(DUSPAR_INVALID,
                        "`%s` must have kernels and a gate bias, not NULL.",
                        name);
   }
-  if (scaled && (cell->gate_scale == NULL || cell->candidate_scale == NULL)) {
+  if (p->weight_type == DUSPAR_INT8 &&
+      (cell->gate_scale == NULL || cell->candidate_scale == NULL)) {
     return duspar_fail(DUSPAR_INVALID,
                        "`%s` must have scales: its weights are int8.", name);
   }
-  return DUSPAR_OK;
+  if (p->operand_bits == 0) return DUSPAR_OK;
+  return check_operand(cell, p->operand_bits, i == 0 ? p->features : p->units,
+                       name, i == 0 ? "features" : "units");
 }
 
 static duspar_status check_parameters(const duspar_parameters* p) {
   if (p == NULL) {
     return duspar_fail(DUSPAR_INVALID, "`parameters` must not be NULL.");
   }
-  if (duspar_op_of(p->kind) == NULL) {
+  const duspar_op* op = duspar_op_of(p->kind);
+  if (op == NULL) {
     return duspar_fail(DUSPAR_INVALID, "`kind` must be 0 or 1, not %d.",
                        (int)p->kind);
   }
   if (p->weight_type < 0 || p->weight_type > DUSPAR_INT8) {
     return duspar_fail(DUSPAR_INVALID,
-                       "`weight_type` must be 0, 1 or 2, "
-                       "not %d.",
+                       "`weight_type` must be 0, 1 or 2, not %d.",
                        (int)p->weight_type);
   }
   if (p->features < 1 || p->units < 1) {
@@ -92,46 +95,46 @@ static duspar_status check_parameters(const duspar_parameters* p) {
                        "and %d.",
                        (int)p->features, (int)p->units);
   }
-  const bool scaled = p->weight_type == DUSPAR_INT8;
   const int bits = p->operand_bits;
-  if (bits != 0 && ((bits != 7 && bits != 8) || !scaled)) {
+  if (bits != 0 &&
+      ((bits != 7 && bits != 8) || p->weight_type != DUSPAR_INT8)) {
     return duspar_fail(DUSPAR_INVALID,
                        "`operand_bits` must be 0, or 7 or 8 with int8 weights, "
                        "not %d.",
                        bits);
   }
-  duspar_status status = check_cell(&p->feedforward, scaled, "feedforward");
-  if (status == DUSPAR_OK && bits != 0) {
-    status = check_operand(&p->feedforward, bits, p->features, "feedforward",
-                           "features");
+  duspar_status status = DUSPAR_OK;
+  for (int i = 0; i < op->operand_count && status == DUSPAR_OK; ++i) {
+    status = check_cell(p, i);
   }
-  if (status != DUSPAR_OK || p->kind == DUSPAR_KIND_SPAR) return status;
-  if (p->feedforward_bias == NULL || p->feedback_bias == NULL) {
+  if (status == DUSPAR_OK && op->operand_count > 1 &&
+      (p->feedforward_bias == NULL || p->feedback_bias == NULL)) {
     return duspar_fail(DUSPAR_INVALID,
-                       "`feedforward_bias` and `feedback_bias` of DuSpaR must "
-                       "not be NULL.");
+                       "`feedforward_bias` and `feedback_bias` of %s must not "
+                       "be NULL.",
+                       op->name);
   }
-  status = check_cell(&p->feedback, scaled, "feedback");
-  if (status != DUSPAR_OK || bits == 0) return status;
-  return check_operand(&p->feedback, bits, p->units, "feedback", "units");
+  return status;
 }
 
 static bool plan_scratch(duspar_layer* layer) {
-  const size_t features = layer->feedforward.inputs;
-  const size_t units = layer->feedforward.outputs;
   scratch_plan* plan = &layer->scratch;
-  size_t end = 0, forward, back = 0;
+  size_t end = 0, most = 0;
   plan->f = end;
-  if (!duspar_add_lines(units, sizeof(float), &end)) return false;
-  plan->g = end;
-  if (!duspar_add_lines(features, sizeof(float), &end)) return false;
-  plan->kernel = end;
-  if (!layer->kernel->scratch_bytes(&layer->feedforward, &forward) ||
-      (layer->kind == DUSPAR_KIND_DUSPAR &&
-       !layer->kernel->scratch_bytes(&layer->feedback, &back)) ||
-      !duspar_add_lines(forward > back ? forward : back, 1, &end)) {
+  if (!duspar_add_lines(layer->shapes[0].outputs, sizeof(float), &end)) {
     return false;
   }
+  plan->g = end;
+  if (!duspar_add_lines(layer->shapes[0].inputs, sizeof(float), &end)) {
+    return false;
+  }
+  plan->step = end;
+  for (int i = 0; i < layer->op->operand_count; ++i) {
+    size_t bytes;
+    if (!layer->variant->scratch_bytes(&layer->shapes[i], &bytes)) return false;
+    if (bytes > most) most = bytes;
+  }
+  if (!duspar_add_lines(most, 1, &end)) return false;
   plan->bytes = end;
   return true;
 }
@@ -139,39 +142,39 @@ static bool plan_scratch(duspar_layer* layer) {
 /* Copies all weights into one block of memory. */
 static duspar_status pack_weights(duspar_layer* layer,
                                   const duspar_parameters* p) {
-  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
-  const size_t features = layer->feedforward.inputs;
-  const size_t units = layer->feedforward.outputs;
-  size_t forward = 0, back = 0, total = 0;
-  bool fits = layer->kernel->packed_bytes(&layer->feedforward, &forward) &&
-              duspar_add_lines(forward, 1, &total);
-  const size_t back_start = total;
-  fits = fits && layer->kernel->packed_bytes(&layer->feedback, &back) &&
-         duspar_add_lines(dual ? back : 0, 1, &total);
-  const size_t units_start = total;
-  fits = fits && duspar_add_lines(units, sizeof(float), &total);
-  const size_t features_start = total;
-  fits = fits && duspar_add_lines(features, sizeof(float), &total);
+  const duspar_cell* cells[] = {&p->feedforward, &p->feedback};
+  const float* biases[] = {p->feedforward_bias, p->feedback_bias};
+  const int count = layer->op->operand_count;
+  size_t packed[DUSPAR_MAX_CELLS], bias[DUSPAR_MAX_CELLS], total = 0;
+  bool fits = true;
+  for (int i = 0; i < count && fits; ++i) {
+    size_t bytes;
+    packed[i] = total;
+    fits = layer->variant->packed_bytes(&layer->shapes[i], &bytes) &&
+           duspar_add_lines(bytes, 1, &total);
+    bias[i] = total;
+    const size_t biased = biases[i] != NULL ? layer->shapes[i].outputs : 0;
+    fits = fits && duspar_add_lines(biased, sizeof(float), &total);
+  }
   if (!fits) {
     return duspar_fail(DUSPAR_INVALID,
                        "%zu features and %zu units are more than memory can "
                        "hold.",
-                       features, units);
+                       layer->shapes[0].inputs, layer->shapes[0].outputs);
   }
   char* memory = duspar_allocate(total);
   if (memory == NULL) return duspar_fail_memory(total);
   layer->memory = memory;
   layer->bytes = total;
-  layer->kernel->pack(&layer->feedforward, &p->feedforward, memory);
-  layer->feedforward_packed = memory;
-  if (dual) {
-    layer->kernel->pack(&layer->feedback, &p->feedback, memory + back_start);
-    memset(memory + units_start, 0, total - units_start);
-    memcpy(memory + units_start, p->feedforward_bias, units * sizeof(float));
-    memcpy(memory + features_start, p->feedback_bias, features * sizeof(float));
-    layer->feedback_packed = memory + back_start;
-    layer->feedforward_bias = (const void*)(memory + units_start);
-    layer->feedback_bias = (const void*)(memory + features_start);
+  for (int i = 0; i < count; ++i) {
+    const duspar_shape* shape = &layer->shapes[i];
+    const size_t end = i + 1 < count ? packed[i + 1] : total;
+    layer->variant->pack(shape, cells[i], memory + packed[i]);
+    layer->packed[i] = memory + packed[i];
+    if (biases[i] == NULL) continue; /* SpaR has none */
+    memset(memory + bias[i], 0, end - bias[i]);
+    memcpy(memory + bias[i], biases[i], shape->outputs * sizeof(float));
+    layer->biases[i] = (const void*)(memory + bias[i]);
   }
   return DUSPAR_OK;
 }
@@ -179,30 +182,28 @@ static duspar_status pack_weights(duspar_layer* layer,
 duspar_layer* duspar_layer_create(const duspar_parameters* p,
                                   const char* kernel) {
   if (check_parameters(p) != DUSPAR_OK) return NULL;
-  const duspar_kernel* found = duspar_kernel_find(kernel);
+  const duspar_variant* found = duspar_variant_find(kernel);
   if (found == NULL) return NULL;
   duspar_layer* layer = calloc(1, sizeof *layer);
   if (layer == NULL) {
     duspar_fail_memory(sizeof *layer);
     return NULL;
   }
+  const size_t features = (size_t)p->features, units = (size_t)p->units;
   const duspar_weight_type type = (duspar_weight_type)p->weight_type;
-  layer->kernel = found;
-  layer->kind = (duspar_kind)p->kind;
-  layer->feedforward = (duspar_shape){(size_t)p->features, (size_t)p->units,
-                                      type, p->operand_bits};
-  layer->feedback = (duspar_shape){(size_t)p->units, (size_t)p->features, type,
-                                   p->operand_bits};
+  layer->variant = found;
+  layer->op = duspar_op_of(p->kind);
+  layer->shapes[0] = (duspar_shape){features, units, type, p->operand_bits};
+  layer->shapes[1] = (duspar_shape){units, features, type, p->operand_bits};
+  duspar_status status = DUSPAR_OK;
   if (!plan_scratch(layer)) {
-    duspar_fail(DUSPAR_INVALID, "`features` and `units` are too large.");
-    duspar_layer_destroy(layer);
-    return NULL;
+    status =
+        duspar_fail(DUSPAR_INVALID, "`features` and `units` are too large.");
   }
-  if (pack_weights(layer, p) != DUSPAR_OK) {
-    duspar_layer_destroy(layer);
-    return NULL;
-  }
-  return layer;
+  if (status == DUSPAR_OK) status = pack_weights(layer, p);
+  if (status == DUSPAR_OK) return layer;
+  duspar_layer_destroy(layer);
+  return NULL;
 }
 
 void duspar_layer_destroy(duspar_layer* layer) {
@@ -212,7 +213,7 @@ void duspar_layer_destroy(duspar_layer* layer) {
 }
 
 const char* duspar_layer_kernel(const duspar_layer* layer) {
-  return layer->kernel->name;
+  return layer->variant->name;
 }
 
 size_t duspar_layer_bytes(const duspar_layer* layer) { return layer->bytes; }
@@ -221,34 +222,38 @@ size_t duspar_layer_scratch(const duspar_layer* layer) {
   return layer->scratch.bytes;
 }
 
+void duspar_counts_add(duspar_counts* counts, const duspar_counts* more) {
+  counts->invocations += more->invocations;
+  counts->steps += more->steps;
+  counts->nonzeros[0] += more->nonzeros[0];
+  counts->nonzeros[1] += more->nonzeros[1];
+}
+
 /* Runs one sequence; `f` and `g` are its states, `y` may be NULL. */
 static void run_sequence(const duspar_layer* layer, size_t steps,
                          const float* x, float* f, float* g, float* y,
                          char* scratch, duspar_counts* counts) {
-  const size_t features = layer->feedforward.inputs;
-  const size_t units = layer->feedforward.outputs;
-  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
-  duspar_step* step =
-      layer->kernel->step[duspar_shape_format(&layer->feedforward)];
-  void* room = scratch + layer->scratch.kernel;
+  const duspar_shape* shapes = layer->shapes;
+  const size_t features = shapes[0].inputs, units = shapes[0].outputs;
+  const bool dual = layer->op->operand_count > 1;
+  duspar_step* step = layer->variant->step[duspar_shape_format(&shapes[0])];
+  void* room = scratch + layer->scratch.step;
   for (size_t t = 0; t < steps; ++t, x += features) {
     float* out = y != NULL ? y + t * units : NULL;
-    const duspar_step_operand error = {x, dual ? g : NULL, layer->feedback_bias,
+    const duspar_step_operand error = {x, dual ? g : NULL, layer->biases[1],
                                        NULL};
-    counts->nonzeros[0] +=
-        step(&layer->feedforward, layer->feedforward_packed, &error, f, room);
+    counts->nonzeros[0] += step(&shapes[0], layer->packed[0], &error, f, room);
     if (!dual) {
       if (out != NULL) memcpy(out, f, units * sizeof(float));
       continue;
     }
-    const duspar_step_operand output = {NULL, f, layer->feedforward_bias, out};
-    counts->nonzeros[1] +=
-        step(&layer->feedback, layer->feedback_packed, &output, g, room);
+    const duspar_step_operand output = {NULL, f, layer->biases[0], out};
+    counts->nonzeros[1] += step(&shapes[1], layer->packed[1], &output, g, room);
   }
   counts->steps += steps;
 }
 
-/* What lies behind a state, up to a whole cache line: kernels compute with it,
+/* What lies behind a state, up to a whole cache line: variants compute with it,
  * so it had better be zero than anything. */
 static void clear_tail(float* state, size_t size) {
   const size_t line = DUSPAR_ALIGNMENT / sizeof(float);
@@ -259,9 +264,9 @@ static void clear_tail(float* state, size_t size) {
 static void run_sequences(const duspar_layer* layer, const duspar_sequence* s,
                           size_t first, size_t end, char* scratch,
                           duspar_counts* counts) {
-  const size_t features = layer->feedforward.inputs;
-  const size_t units = layer->feedforward.outputs;
-  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  const size_t features = layer->shapes[0].inputs;
+  const size_t units = layer->shapes[0].outputs;
+  const bool dual = layer->op->operand_count > 1;
   float* f = (void*)(scratch + layer->scratch.f);
   float* g = (void*)(scratch + layer->scratch.g);
   clear_tail(f, units);
@@ -281,10 +286,10 @@ static void run_sequences(const duspar_layer* layer, const duspar_sequence* s,
 
 size_t duspar_layer_threads(const duspar_layer* layer, size_t batch,
                             size_t steps, size_t threads) {
-  const double products = (double)batch * (double)steps * 4 *
-                          (double)layer->feedforward.inputs *
-                          (double)layer->feedforward.outputs;
-  const double most = products / PRODUCTS_A_THREAD;
+  const double macs = (double)batch * (double)steps * 4 *
+                      (double)layer->shapes[0].inputs *
+                      (double)layer->shapes[0].outputs;
+  const double most = macs / MACS_PER_THREAD;
   if (threads > DUSPAR_MAX_THREADS) threads = DUSPAR_MAX_THREADS;
   if (threads > batch) threads = batch;
   if ((double)threads > most) threads = (size_t)most;
@@ -321,9 +326,7 @@ void duspar_layer_execute(const duspar_layer* layer, const duspar_sequence* s,
   parallel_run run = {layer, s, scratch, threads, {{0}}};
   duspar_parallel(threads, threads, run_part, &run);
   for (size_t part = 0; part < threads; ++part) {
-    counts->steps += run.counts[part].steps;
-    counts->nonzeros[0] += run.counts[part].nonzeros[0];
-    counts->nonzeros[1] += run.counts[part].nonzeros[1];
+    duspar_counts_add(counts, &run.counts[part]);
   }
 }
 
@@ -339,7 +342,7 @@ duspar_status duspar_layer_run(const duspar_layer* layer, int64_t batch,
                        "`batch` and `steps` must not be negative: %lld, %lld.",
                        (long long)batch, (long long)steps);
   }
-  const bool dual = layer->kind == DUSPAR_KIND_DUSPAR;
+  const bool dual = layer->op->operand_count > 1;
   if (batch > 0 &&
       ((steps > 0 && x == NULL) || f0 == NULL || (dual && g0 == NULL))) {
     return duspar_fail(DUSPAR_INVALID,
@@ -352,11 +355,6 @@ duspar_status duspar_layer_run(const duspar_layer* layer, int64_t batch,
   duspar_counts counted = {0};
   duspar_layer_execute(layer, &sequence, scratch, 1, &counted);
   duspar_release(scratch);
-  if (counts != NULL) {
-    counts->invocations += counted.invocations;
-    counts->steps += counted.steps;
-    counts->nonzeros[0] += counted.nonzeros[0];
-    counts->nonzeros[1] += counted.nonzeros[1];
-  }
+  if (counts != NULL) duspar_counts_add(counts, &counted);
   return DUSPAR_OK;
 }

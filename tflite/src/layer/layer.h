@@ -16,6 +16,9 @@ typedef struct duspar_sequence {
   float* g;
 } duspar_sequence;
 
+/* Adds what was counted. */
+void duspar_counts_add(duspar_counts* counts, const duspar_counts* more);
+
 /* Returns the bytes of scratch memory that each thread of a run needs. */
 size_t duspar_layer_scratch(const duspar_layer* layer);
 

@@ -10,7 +10,7 @@
 #include "variants/variants.h"
 
 struct duspar_log_mel {
-  const duspar_kernel* kernel;
+  const duspar_variant* variant;
   size_t length, hop, bands;
   void* packed;
   void* scratch; /* of one thread */
@@ -65,8 +65,8 @@ static duspar_status check(const duspar_log_mel_parameters* p) {
 }
 
 duspar_log_mel* duspar_log_mel_create(const duspar_log_mel_parameters* p,
-                                      const char* kernel) {
-  const duspar_kernel* found = duspar_kernel_find(kernel);
+                                      const char* variant) {
+  const duspar_variant* found = duspar_variant_find(variant);
   size_t packed = 0, scratch = 0;
   if (found == NULL || check(p) != DUSPAR_OK) return NULL;
   duspar_log_mel* made = calloc(1, sizeof *made);
@@ -75,7 +75,7 @@ duspar_log_mel* duspar_log_mel_create(const duspar_log_mel_parameters* p,
     free(made);
     return NULL;
   }
-  made->kernel = found;
+  made->variant = found;
   made->length = p->length;
   made->hop = p->hop;
   made->bands = p->bands;
@@ -119,7 +119,7 @@ static void run_part(void* context, size_t part) {
   char* scratch = run->scratch + part * m->scratch_bytes;
   for (size_t n = part * run->all / run->threads; n < end; ++n) {
     const size_t recording = n / run->frames, frame = n % run->frames;
-    m->kernel->log_mel.run(
+    m->variant->log_mel.run(
         m->packed, run->audio + recording * run->samples + frame * m->hop,
         run->features + n * m->bands, scratch);
   }

@@ -30,10 +30,10 @@ typedef struct duspar_log_mel_parameters {
 
 typedef struct duspar_log_mel duspar_log_mel;
 
-/* Checks the parameters and packs them for the kernel of that name, or the
+/* Checks the parameters and packs them for the variant of that name, or the
  * fastest one for NULL. Sets the error and returns NULL if they are wrong. */
 duspar_log_mel* duspar_log_mel_create(const duspar_log_mel_parameters* p,
-                                      const char* kernel);
+                                      const char* variant);
 void duspar_log_mel_destroy(duspar_log_mel* front_end);
 
 /* Returns how many frames lie within `samples` samples. */

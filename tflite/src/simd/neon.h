@@ -1,5 +1,5 @@
 /* Vectors of four floats: NEON of 64-bit ARM, with the dot product if the
- * compiler may use it. See `kernel_body.h`. */
+ * compiler may use it. See functions_template.h. */
 #include <arm_neon.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,15 +8,16 @@
 
 #include "simd/compaction.h"
 
-enum { LANES = 4 };
-#define MAX_TILE 8
+enum { VF_LANES = 4 };
+#define VF_MAX_TILE 8
+#define VF_TILE_ROWS 8
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
 
 static inline vf vf_load(const float* p) { return vld1q_f32(p); }
 static inline void vf_store(float* p, vf v) { vst1q_f32(p, v); }
-#include "simd/partial.h"
+#include "simd/fallback_template.h"
 
 static inline vf vf_set(float x) { return vdupq_n_f32(x); }
 static inline vf vf_add(vf a, vf b) { return vaddq_f32(a, b); }
@@ -24,6 +25,7 @@ static inline vf vf_sub(vf a, vf b) { return vsubq_f32(a, b); }
 static inline vf vf_mul(vf a, vf b) { return vmulq_f32(a, b); }
 static inline vf vf_div(vf a, vf b) { return vdivq_f32(a, b); }
 static inline vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
+static inline vf vf_fnma(vf a, vf b, vf c) { return vfmsq_f32(c, a, b); }
 
 /* These instructions give NaN if one of the numbers is. */
 static inline vf vf_atleast(vf l, vf v) { return vmaxq_f32(l, v); }
@@ -48,17 +50,17 @@ static inline vf vf_sign(vf v, vf s) {
   return vbslq_f32(vdupq_n_u32(1u << 31), s, v);
 }
 
-static inline uint32x4_t load_words(const char* p) {
+static inline uint32x4_t vu_load(const char* p) {
   return vreinterpretq_u32_u8(vld1q_u8((const uint8_t*)p));
 }
 
 static inline vf vf_bfloat16_low(const char* p) {
-  return vreinterpretq_f32_u32(vshlq_n_u32(load_words(p), 16));
+  return vreinterpretq_f32_u32(vshlq_n_u32(vu_load(p), 16));
 }
 
 static inline vf vf_bfloat16_high(const char* p) {
   const uint32x4_t mask = vdupq_n_u32(0xffff0000u);
-  return vreinterpretq_f32_u32(vandq_u32(load_words(p), mask));
+  return vreinterpretq_f32_u32(vandq_u32(vu_load(p), mask));
 }
 
 static inline vf vf_int8(const int8_t* p) {
@@ -81,10 +83,28 @@ static inline void vf_to_bytes(vf v, uint8_t* to) {
 static inline vi vi_zero(void) { return vdupq_n_s32(0); }
 static inline vf vi_to_vf(vi v) { return vcvtq_f32_s32(v); }
 
-static inline size_t compact(vf v, uint32_t first, uint32_t* index,
-                             float* value) {
-  return compact_neon(v, first, index, value);
+static inline vf vf_if_positive(vf m, vf v) {
+  const uint32x4_t below = vcleq_f32(m, vdupq_n_f32(0.0f));
+  return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(v), below));
 }
+
+static inline float vf_sum(vf v) { return vaddvq_f32(v); }
+
+static inline size_t vf_compact(vf v, uint32_t first, uint32_t* index,
+                                float* value) {
+  static const uint32_t bits[] = {1, 2, 4, 8}, lanes[] = {0, 1, 2, 3};
+  const uint32x4_t below = vcleq_f32(v, vdupq_n_f32(0.0f));
+  const uint32_t mask = vaddvq_u32(vbicq_u32(vld1q_u32(bits), below));
+  const uint8x16_t order = vld1q_u8(duspar_compaction[mask].bytes);
+  const uint32x4_t all = vaddq_u32(vdupq_n_u32(first), vld1q_u32(lanes));
+  const uint8x16_t kept = vqtbl1q_u8(vreinterpretq_u8_f32(v), order);
+  const uint8x16_t numbers = vqtbl1q_u8(vreinterpretq_u8_u32(all), order);
+  vst1q_f32(value, vreinterpretq_f32_u8(kept));
+  vst1q_u32(index, vreinterpretq_u32_u8(numbers));
+  return duspar_compaction[mask].count;
+}
+
+#define VF_PIN(v) __asm__("" : "+w"(v))
 
 #if defined(__ARM_FEATURE_DOTPROD)
 /* The instruction takes signed bytes, so 8 bits go as twice the upper 7 and
@@ -104,7 +124,7 @@ static inline vq vq_load(int bits, const uint8_t* four) {
               vreinterpretq_s8_u8(last)};
 }
 
-static inline vi dot(int bits, vi sum, int16x8_t rows, vq q) {
+static inline vi vi_dot(int bits, vi sum, int16x8_t rows, vq q) {
   const int8x16_t weights = vreinterpretq_s8_s16(rows);
   sum = vdotq_s32(sum, weights, q.all);
   if (bits == 7) return sum;
@@ -112,19 +132,18 @@ static inline vi dot(int bits, vi sum, int16x8_t rows, vq q) {
   return vdotq_s32(sum, weights, q.last);
 }
 
-static inline void dot_rows(int bits, vi sums[4], const int8_t* r0,
-                            const int8_t* r1, const int8_t* r2,
-                            const int8_t* r3, vq q) {
-  const int8x16_t a = vld1q_s8(r0), b = vld1q_s8(r1);
-  const int8x16_t c = vld1q_s8(r2), d = vld1q_s8(r3);
+static inline void vi_dot_rows(int bits, vi sums[4], const int8_t* const r[4],
+                               vq q) {
+  const int8x16_t a = vld1q_s8(r[0]), b = vld1q_s8(r[1]);
+  const int8x16_t c = vld1q_s8(r[2]), d = vld1q_s8(r[3]);
   const int16x8_t ab0 = vreinterpretq_s16_s8(vzip1q_s8(a, b));
   const int16x8_t ab1 = vreinterpretq_s16_s8(vzip2q_s8(a, b));
   const int16x8_t cd0 = vreinterpretq_s16_s8(vzip1q_s8(c, d));
   const int16x8_t cd1 = vreinterpretq_s16_s8(vzip2q_s8(c, d));
-  sums[0] = dot(bits, sums[0], vzip1q_s16(ab0, cd0), q);
-  sums[1] = dot(bits, sums[1], vzip2q_s16(ab0, cd0), q);
-  sums[2] = dot(bits, sums[2], vzip1q_s16(ab1, cd1), q);
-  sums[3] = dot(bits, sums[3], vzip2q_s16(ab1, cd1), q);
+  sums[0] = vi_dot(bits, sums[0], vzip1q_s16(ab0, cd0), q);
+  sums[1] = vi_dot(bits, sums[1], vzip2q_s16(ab0, cd0), q);
+  sums[2] = vi_dot(bits, sums[2], vzip1q_s16(ab1, cd1), q);
+  sums[3] = vi_dot(bits, sums[3], vzip2q_s16(ab1, cd1), q);
 }
 #else
 typedef struct vq {
@@ -136,7 +155,7 @@ static inline vq vq_load(int bits, const uint8_t* four) {
   return (vq){{four[0], four[1], four[2], four[3]}};
 }
 
-static inline void add_row(vi sums[4], const int8_t* row, int16_t q) {
+static inline void vi_add_row(vi sums[4], const int8_t* row, int16_t q) {
   const int8x16_t bytes = vld1q_s8(row);
   const int16x8_t low = vmovl_s8(vget_low_s8(bytes));
   const int16x8_t high = vmovl_s8(vget_high_s8(bytes));
@@ -146,15 +165,11 @@ static inline void add_row(vi sums[4], const int8_t* row, int16_t q) {
   sums[3] = vmlal_n_s16(sums[3], vget_high_s16(high), q);
 }
 
-static inline void dot_rows(int bits, vi sums[4], const int8_t* r0,
-                            const int8_t* r1, const int8_t* r2,
-                            const int8_t* r3, vq q) {
+static inline void vi_dot_rows(int bits, vi sums[4], const int8_t* const r[4],
+                               vq q) {
   (void)bits;
-  add_row(sums, r0, q.each[0]);
-  add_row(sums, r1, q.each[1]);
-  add_row(sums, r2, q.each[2]);
-  add_row(sums, r3, q.each[3]);
+  for (int k = 0; k < 4; ++k) vi_add_row(sums, r[k], q.each[k]);
 }
 #endif
 
-static inline void prefetch(const void* p) { __builtin_prefetch(p); }
+static inline void simd_prefetch(const void* p) { __builtin_prefetch(p); }

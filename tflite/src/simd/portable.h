@@ -1,12 +1,13 @@
 /* Vectors of four floats in the words of GCC and Clang, which make of them
- * what the processor has. See `kernel_body.h`. */
+ * what the processor has. See functions_template.h. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-enum { LANES = 4 };
-#define MAX_TILE 4
+enum { VF_LANES = 4 };
+#define VF_MAX_TILE 4
+#define VF_TILE_ROWS 4
 
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
@@ -19,7 +20,7 @@ static inline vf vf_load(const float* p) {
 }
 
 static inline void vf_store(float* p, vf v) { memcpy(p, &v, sizeof v); }
-#include "simd/partial.h"
+#include "simd/fallback_template.h"
 
 static inline vf vf_set(float x) { return (vf){x, x, x, x}; }
 static inline vf vf_add(vf a, vf b) { return a + b; }
@@ -27,13 +28,14 @@ static inline vf vf_sub(vf a, vf b) { return a - b; }
 static inline vf vf_mul(vf a, vf b) { return a * b; }
 static inline vf vf_div(vf a, vf b) { return a / b; }
 static inline vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
+static inline vf vf_fnma(vf a, vf b, vf c) { return c - a * b; }
 
-static inline vf choose(vi which, vf yes, vf no) {
+static inline vf vf_choose(vi which, vf yes, vf no) {
   return (vf)((which & (vi)yes) | (~which & (vi)no));
 }
 
-static inline vf vf_atleast(vf l, vf v) { return choose(v < l, l, v); }
-static inline vf vf_atmost(vf l, vf v) { return choose(v > l, l, v); }
+static inline vf vf_atleast(vf l, vf v) { return vf_choose(v < l, l, v); }
+static inline vf vf_atmost(vf l, vf v) { return vf_choose(v > l, l, v); }
 
 static inline vf vf_pow2(vf v) { return (vf)(((vu)v << 23) + (127u << 23)); }
 static inline vf vf_split(vf v, vf* mantissa) {
@@ -80,18 +82,24 @@ static inline bool vf_any_nan(vf v) {
 }
 
 static inline void vf_to_bytes(vf v, uint8_t* to) {
-  for (int lane = 0; lane < LANES; ++lane) {
+  for (int lane = 0; lane < VF_LANES; ++lane) {
     to[lane] = v[lane] > 0.0f ? (uint8_t)v[lane] : 0;
   }
 }
 
+static inline vf vf_if_positive(vf m, vf v) {
+  return (vf)(~(m <= vf_set(0.0f)) & (vi)v);
+}
+
+static inline float vf_sum(vf v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+
 static inline vi vi_zero(void) { return (vi){0, 0, 0, 0}; }
 static inline vf vi_to_vf(vi v) { return __builtin_convertvector(v, vf); }
 
-static inline size_t compact(vf v, uint32_t first, uint32_t* index,
-                             float* value) {
+static inline size_t vf_compact(vf v, uint32_t first, uint32_t* index,
+                                float* value) {
   size_t count = 0;
-  for (uint32_t lane = 0; lane < LANES; ++lane) {
+  for (uint32_t lane = 0; lane < VF_LANES; ++lane) {
     index[count] = first + lane;
     value[count] = v[lane];
     count += !(v[lane] <= 0.0f);
@@ -110,16 +118,16 @@ static inline vq vq_load(int bits, const uint8_t* four) {
 }
 
 /* Floats have room for four products. */
-static inline void dot_rows(int bits, vi sums[4], const int8_t* r0,
-                            const int8_t* r1, const int8_t* r2,
-                            const int8_t* r3, vq q) {
+static inline void vi_dot_rows(int bits, vi sums[4], const int8_t* const r[4],
+                               vq q) {
   (void)bits;
   for (int t = 0; t < 4; ++t) {
     const vf four =
-        (vf_int8(r0 + 4 * t) * q.each[0] + vf_int8(r1 + 4 * t) * q.each[1]) +
-        (vf_int8(r2 + 4 * t) * q.each[2] + vf_int8(r3 + 4 * t) * q.each[3]);
+        (vf_int8(r[0] + 4 * t) * q.each[0] +
+         vf_int8(r[1] + 4 * t) * q.each[1]) +
+        (vf_int8(r[2] + 4 * t) * q.each[2] + vf_int8(r[3] + 4 * t) * q.each[3]);
     sums[t] += __builtin_convertvector(four, vi);
   }
 }
 
-static inline void prefetch(const void* p) { __builtin_prefetch(p); }
+static inline void simd_prefetch(const void* p) { __builtin_prefetch(p); }

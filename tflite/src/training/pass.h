@@ -1,8 +1,8 @@
 /* Forward and backward passes over whole sequences, in slices of the batch.
  *
- * A trainer computes one slice with one kind of instructions. The template
- * `training_slice.h` is compiled once for each of them, by a file
- * `training_*.c`; `training.c` checks, divides the batch and adds up.
+ * A variant's trainer computes one slice: forward_template.h and
+ * backward_template.h are compiled once for each. training.c checks, divides
+ * the batch and adds up.
  *
  * Rows of numbers are padded to whole vectors: a width w becomes w rounded up
  * to a multiple of `lanes`. What lies in the padding is zero.
@@ -13,7 +13,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/memory.h"
 #include "duspar.h"
+
+/* Memory that is dealt out from its start; without a base it only counts. */
+typedef struct duspar_arena {
+  float* base;
+  size_t used;
+} duspar_arena;
+
+/* Takes `count` floats, in whole cache lines. */
+static inline float* duspar_arena_take(duspar_arena* arena, size_t count) {
+  float* start = arena->base == NULL ? NULL : arena->base + arena->used;
+  arena->used += duspar_round_up(count, 16);
+  return start;
+}
 
 /* A sparsifying cell, ready to be multiplied. */
 typedef struct duspar_packed_cell {
@@ -54,11 +68,9 @@ typedef struct duspar_slice {
   duspar_slice_gradients gradients;
 } duspar_slice;
 
+/* The passes over a slice, as a variant computes them. */
 typedef struct duspar_trainer {
-  const char* name;
   size_t lanes;
-  /* Whether this processor can run it. */
-  bool (*usable)(void);
   /* Floats of scratch memory of a slice. */
   size_t (*scratch)(const duspar_pass* pass, size_t rows, bool backward);
   /* Copies the kernels of a cell to where it points. */
@@ -67,12 +79,6 @@ typedef struct duspar_trainer {
   void (*forward)(const duspar_pass* pass, const duspar_slice* slice);
   void (*backward)(const duspar_pass* pass, const duspar_slice* slice);
 } duspar_trainer;
-
-/* NULL where the compiler cannot make it. */
-extern const duspar_trainer* const duspar_trainer_avx512;
-extern const duspar_trainer* const duspar_trainer_avx2;
-extern const duspar_trainer* const duspar_trainer_neon;
-extern const duspar_trainer* const duspar_trainer_portable;
 
 /* Floats of the states of a slice: f, then g. */
 static inline size_t duspar_states_size(const duspar_pass* pass, size_t rows) {

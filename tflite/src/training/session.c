@@ -10,39 +10,37 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "training/workspace.h"
+#include "variants/variants.h"
 
 enum { ROWS = 16, SHORT_CHUNK = 8, TICKET_FLOATS = 16 };
 
-/* Fastest first. */
-static const duspar_trainer* const* const trainers[] = {
-    &duspar_trainer_avx512,
-    &duspar_trainer_avx2,
-    &duspar_trainer_neon,
-    &duspar_trainer_portable,
-};
-
-static const duspar_trainer* usable_trainer(size_t index) {
-  for (size_t i = 0; i < sizeof trainers / sizeof trainers[0]; ++i) {
-    const duspar_trainer* trainer = *trainers[i];
-    if (trainer != NULL && trainer->usable() && index-- == 0) return trainer;
+/* Of the variants that train and that this processor can run, one. */
+static const duspar_variant* usable_variant(size_t index) {
+  const duspar_variant* variant;
+  for (size_t i = 0; (variant = duspar_variant_at(i)) != NULL; ++i) {
+    if (variant->trainer == NULL || !variant->usable()) continue;
+    if (index-- == 0) return variant;
   }
   return NULL;
 }
 
 const char* duspar_train_kernel(size_t index) {
-  const duspar_trainer* trainer = usable_trainer(index);
-  return trainer == NULL ? NULL : trainer->name;
+  const duspar_variant* variant = usable_variant(index);
+  return variant == NULL ? NULL : variant->name;
 }
 
 static const duspar_trainer* find_trainer(const char* name) {
-  const duspar_trainer* trainer;
-  for (size_t i = 0; (trainer = usable_trainer(i)) != NULL; ++i) {
-    if (name == NULL || strcmp(name, trainer->name) == 0) return trainer;
+  const duspar_variant* variant;
+  for (size_t i = 0; (variant = usable_variant(i)) != NULL; ++i) {
+    if (name == NULL || strcmp(name, variant->name) == 0) {
+      return variant->trainer;
+    }
   }
+  variant = usable_variant(0);
   duspar_fail(DUSPAR_INVALID,
-              "`kernel` must be one that this processor can run, such as "
+              "`kernel` must be one that trains on this processor, such as "
               "'%s'. Received: '%s'.",
-              usable_trainer(0)->name, name);
+              variant != NULL ? variant->name : "none", name ? name : "NULL");
   return NULL;
 }
 
@@ -80,14 +78,10 @@ static duspar_status check_sizes(const duspar_training* t) {
   return DUSPAR_OK;
 }
 
-static size_t round_up(size_t value, size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 /* Floats that a slice keeps: the states before each chunk. */
 static size_t slice_reserve(const duspar_pass* pass, size_t rows) {
-  const size_t chunks = round_up(pass->steps, pass->chunk) / pass->chunk;
-  return round_up(duspar_states_size(pass, rows) * chunks, 16);
+  const size_t chunks = duspar_round_up(pass->steps, pass->chunk) / pass->chunk;
+  return duspar_round_up(duspar_states_size(pass, rows) * chunks, 16);
 }
 
 duspar_status duspar_session_plan(const duspar_training* t, duspar_session* s) {
@@ -107,11 +101,11 @@ duspar_status duspar_session_plan(const duspar_training* t, duspar_session* s) {
   pass->steps = (size_t)t->steps;
   pass->features = (size_t)t->features;
   pass->units = (size_t)t->units;
-  pass->padded_features = round_up(pass->features, lanes);
-  pass->padded_units = round_up(pass->units, lanes);
+  pass->padded_features = duspar_round_up(pass->features, lanes);
+  pass->padded_units = duspar_round_up(pass->units, lanes);
   pass->chunk = t->chunk > 0 ? (size_t)t->chunk : SHORT_CHUNK;
   if (pass->chunk > pass->steps) pass->chunk = pass->steps;
-  s->slice_count = round_up(pass->batch, ROWS) / ROWS;
+  s->slice_count = duspar_round_up(pass->batch, ROWS) / ROWS;
   if (s->slice_count > DUSPAR_MAX_SLICES) s->slice_count = DUSPAR_MAX_SLICES;
   s->reserve_size = TICKET_FLOATS;
   for (size_t i = 0; i < s->slice_count; ++i) {
@@ -125,52 +119,44 @@ duspar_status duspar_session_plan(const duspar_training* t, duspar_session* s) {
   return DUSPAR_OK;
 }
 
-/* Takes `count` floats on the border of a cache line from `*next`, or only
- * counts them if there is no memory yet. */
-static float* take(float* memory, size_t* used, size_t count) {
-  float* start = memory == NULL ? NULL : memory + *used;
-  *used += round_up(count, 16);
-  return start;
-}
-
 /* Deals out the memory of a pass; returns how many floats that are, of which
  * the first `*zeros` must be zero before the start. */
-static size_t lay_out(duspar_session* s, bool backward, float* memory,
+static size_t lay_out(duspar_session* s, bool backward, float* base,
                       size_t* zeros) {
   duspar_pass* pass = &s->pass;
   const size_t widths[2] = {pass->padded_units, pass->padded_features};
   const size_t inputs[2] = {pass->features, pass->units};
   const int cells = pass->dual ? 2 : 1;
-  size_t used = 0;
+  duspar_arena memory = {base, 0};
   for (int i = 0; i < 2; ++i) {
     duspar_packed_cell* cell = &pass->cells[i];
     cell->inputs = inputs[i];
     cell->outputs = inputs[1 - i];
-    cell->gate_bias = take(memory, &used, widths[i]);
-    cell->offset = take(memory, &used, widths[i]);
+    cell->gate_bias = duspar_arena_take(&memory, widths[i]);
+    cell->offset = duspar_arena_take(&memory, widths[i]);
   }
   for (size_t k = 0; backward && k < s->slice_count; ++k) {
     duspar_slice_gradients* to = &s->slices[k].gradients;
     for (int i = 0; i < 2; ++i) {
       const size_t size = i < cells ? 2 * widths[i] * inputs[i] : 0;
-      to->kernels[i] = take(memory, &used, size);
-      to->gate_bias[i] = take(memory, &used, widths[i]);
-      to->offset[i] = take(memory, &used, widths[i]);
+      to->kernels[i] = duspar_arena_take(&memory, size);
+      to->gate_bias[i] = duspar_arena_take(&memory, widths[i]);
+      to->offset[i] = duspar_arena_take(&memory, widths[i]);
     }
   }
-  *zeros = used;
+  *zeros = memory.used;
   for (int i = 0; i < cells; ++i) {
     duspar_packed_cell* cell = &pass->cells[i];
     const size_t size = 2 * widths[i] * inputs[i];
-    cell->panels = take(memory, &used, size);
-    cell->rows = take(memory, &used, backward ? size : 0);
+    cell->panels = duspar_arena_take(&memory, size);
+    cell->rows = duspar_arena_take(&memory, backward ? size : 0);
   }
   for (size_t k = 0; k < s->slice_count; ++k) {
     duspar_slice* slice = &s->slices[k];
-    slice->scratch =
-        take(memory, &used, s->trainer->scratch(pass, slice->rows, backward));
+    slice->scratch = duspar_arena_take(
+        &memory, s->trainer->scratch(pass, slice->rows, backward));
   }
-  return used;
+  return memory.used;
 }
 
 static void put_weights(duspar_session* s, const float* const* weights,

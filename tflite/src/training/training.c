@@ -117,6 +117,19 @@ static duspar_status check_pointers(const duspar_session* s, const char* name,
   return DUSPAR_OK;
 }
 
+/* Plans a pass and checks what both passes have. */
+static duspar_status begin(const duspar_training* training,
+                           const float* const* weights, const float* x,
+                           duspar_session* s) {
+  duspar_status status = duspar_session_plan(training, s);
+  if (status != DUSPAR_OK) return status;
+  status = check_pointers(s, "weights", (const void* const*)weights);
+  if (status != DUSPAR_OK) return status;
+  s->pass.x = x;
+  if (x != NULL) return DUSPAR_OK;
+  return duspar_fail(DUSPAR_INVALID, "`x` must not be NULL.");
+}
+
 duspar_status duspar_train_reserve(const duspar_training* training,
                                    int64_t* floats) {
   duspar_session s;
@@ -134,13 +147,9 @@ duspar_status duspar_train_forward(const duspar_training* training,
                                    const float* f0, const float* g0, float* y,
                                    float* f, float* g, float* reserve) {
   duspar_session s;
-  duspar_status status = duspar_session_plan(training, &s);
+  duspar_status status = begin(training, weights, x, &s);
   if (status != DUSPAR_OK) return status;
-  status = check_pointers(&s, "weights", (const void* const*)weights);
-  if (status != DUSPAR_OK) return status;
-  if (x == NULL) return duspar_fail(DUSPAR_INVALID, "`x` must not be NULL.");
   duspar_pass* pass = &s.pass;
-  pass->x = x;
   pass->f0 = f0;
   pass->g0 = g0;
   pass->y = y;
@@ -162,18 +171,14 @@ duspar_status duspar_train_backward(const duspar_training* training,
                                     float* df0, float* dg0,
                                     float* const* gradients) {
   duspar_session s;
-  duspar_status status = duspar_session_plan(training, &s);
-  if (status != DUSPAR_OK) return status;
-  status = check_pointers(&s, "weights", (const void* const*)weights);
+  duspar_status status = begin(training, weights, x, &s);
   if (status != DUSPAR_OK) return status;
   status = check_pointers(&s, "gradients", (const void* const*)gradients);
   if (status != DUSPAR_OK) return status;
-  if (x == NULL || reserve == NULL) {
-    return duspar_fail(DUSPAR_INVALID, "`%s` must not be NULL.",
-                       x == NULL ? "x" : "reserve");
+  if (reserve == NULL) {
+    return duspar_fail(DUSPAR_INVALID, "`reserve` must not be NULL.");
   }
   duspar_pass* pass = &s.pass;
-  pass->x = x;
   pass->dy = dy;
   pass->df = df;
   pass->dg = dg;

@@ -1,9 +1,12 @@
+/* The variant avx512_vnni: what it computes is in variant_template.h, with the
+ * instructions of simd/avx512.h. */
 #if defined(__AVX512VNNI__)
-#define KERNEL duspar_kernel_avx512_vnni
-#define KERNEL_NAME "avx512_vnni"
-#define KERNEL_USABLE (duspar_cpu_has_avx512() && duspar_cpu_has_avx512_vnni())
+#define VARIANT duspar_variant_avx512_vnni
+#define VARIANT_NAME "avx512_vnni"
+#define VARIANT_USABLE \
+  (duspar_cpu_has(DUSPAR_CPU_AVX512) && duspar_cpu_has(DUSPAR_CPU_AVX512_VNNI))
 #include "base/cpu.h"
 #include "simd/avx512.h"
 /* The vectors come first. */
-#include "variants/sparse_step_template.h"
+#include "variants/variant_template.h"
 #endif

@@ -1,10 +1,13 @@
+/* The variant neon: what it computes is in variant_template.h, with the
+ * instructions of simd/neon.h. */
 #if defined(__aarch64__)
-#define KERNEL duspar_kernel_neon
-#define KERNEL_NAME "neon"
-#define KERNEL_USABLE true
+#define VARIANT duspar_variant_neon
+#define VARIANT_NAME "neon"
+#define VARIANT_USABLE true
+#define VARIANT_TRAINS
 #include "simd/neon.h"
 
 #include "base/cpu.h"
 /* The vectors come first. */
-#include "variants/sparse_step_template.h"
+#include "variants/variant_template.h"
 #endif

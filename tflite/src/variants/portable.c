@@ -1,10 +1,13 @@
+/* The variant portable: what it computes is in variant_template.h, with the
+ * instructions of simd/portable.h. */
 #if defined(__GNUC__)
-#define KERNEL duspar_kernel_portable
-#define KERNEL_NAME "portable"
-#define KERNEL_USABLE true
+#define VARIANT duspar_variant_portable
+#define VARIANT_NAME "portable"
+#define VARIANT_USABLE true
+#define VARIANT_TRAINS
 #include "simd/portable.h"
 
 #include "base/cpu.h"
 /* The vectors come first. */
-#include "variants/sparse_step_template.h"
+#include "variants/variant_template.h"
 #endif

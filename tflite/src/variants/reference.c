@@ -1,4 +1,4 @@
-/* The plain kernel: what every other kernel must agree with.
+/* The plain variant: what every other one must agree with.
  *
  * Packed weights are the gate's bias, then (for int8) the scales of gate and
  * candidate, then the inverse of the operand's scale, if it has one, then a
@@ -128,37 +128,44 @@ static const float* find_operand(const duspar_shape* shape,
   return a;
 }
 
-/* Defines the step for one type of weights. `WEIGHT` makes a float of one. An
- * entry of `a` counts unless it is zero or below, so that NaN is not lost. */
-#define DEFINE_STEP(NAME, TYPE, WEIGHT)                                    \
-  static size_t NAME(const duspar_shape* shape, const void* packed,        \
-                     const duspar_step_operand* operand, float* state,     \
-                     void* scratch) {                                      \
-    parts p = {0};                                                         \
-    find_parts(shape, &p);                                                 \
-    const size_t width = 2 * shape->outputs;                               \
-    const TYPE* rows = (const void*)((const char*)packed + p.rows);        \
-    const float* scales = (const void*)((const char*)packed + p.scales);   \
-    const bool scaled = shape->weight_type == DUSPAR_INT8;                 \
-    void* rest;                                                            \
-    const float* a = find_operand(shape, operand, scratch, &rest);         \
-    float* sums = rest;                                                    \
-    size_t nonzeros = 0;                                                   \
-    memset(sums, 0, width * sizeof(float));                                \
-    for (size_t i = 0; i < shape->inputs; ++i) {                           \
-      if (a[i] <= 0.0f) continue;                                          \
-      const TYPE* row = rows + i * width;                                  \
-      ++nonzeros;                                                          \
-      for (size_t j = 0; j < width; ++j) sums[j] += a[i] * WEIGHT(row[j]); \
-    }                                                                      \
-    for (size_t j = 0; scaled && j < width; ++j) sums[j] *= scales[j];     \
-    blend(shape->outputs, sums, packed, state);                            \
-    return nonzeros;                                                       \
-  }
+/* Makes a float of weight `j` of a row. */
+static float weight_at(duspar_weight_type type, const void* row, size_t j) {
+  if (type == DUSPAR_INT8) return ((const int8_t*)row)[j];
+  if (type == DUSPAR_BFLOAT16) return from_bfloat16(((const uint16_t*)row)[j]);
+  return ((const float*)row)[j];
+}
 
-DEFINE_STEP(step_float32, float, )
-DEFINE_STEP(step_bfloat16, uint16_t, from_bfloat16)
-DEFINE_STEP(step_int8, int8_t, (float))
+/* An entry of `a` counts unless it is zero or below, so that NaN is not lost.
+ */
+static size_t step_float(const duspar_shape* shape, const void* packed,
+                         const duspar_step_operand* operand, float* state,
+                         void* scratch) {
+  parts p = {0};
+  find_parts(shape, &p);
+  const duspar_weight_type type = shape->weight_type;
+  const size_t width = 2 * shape->outputs;
+  const char* row = (const char*)packed + p.rows;
+  const float* scales = (const void*)((const char*)packed + p.scales);
+  void* rest;
+  const float* a = find_operand(shape, operand, scratch, &rest);
+  float* sums = rest;
+  size_t nonzeros = 0;
+  memset(sums, 0, width * sizeof(float));
+  for (size_t i = 0; i < shape->inputs; ++i) {
+    if (!(a[i] <= 0.0f)) {
+      ++nonzeros;
+      for (size_t j = 0; j < width; ++j) {
+        sums[j] += a[i] * weight_at(type, row, j);
+      }
+    }
+    row += width * duspar_weight_bytes(type);
+  }
+  if (type == DUSPAR_INT8) {
+    for (size_t j = 0; j < width; ++j) sums[j] *= scales[j];
+  }
+  blend(shape->outputs, sums, packed, state);
+  return nonzeros;
+}
 
 /* The step with operands that are integers. NaN cannot be one: it is put in
  * the place of every sum. */
@@ -264,7 +271,7 @@ static void log_mel_run(const void* packed, const float* frame, float* features,
   }
 }
 
-const duspar_kernel duspar_kernel_reference = {
+const duspar_variant duspar_variant_reference = {
     .name = "reference",
     .usable = usable,
     .packed_bytes = packed_bytes,
@@ -272,9 +279,9 @@ const duspar_kernel duspar_kernel_reference = {
     .pack = pack,
     .step =
         {
-            [DUSPAR_FORMAT_FLOAT32] = step_float32,
-            [DUSPAR_FORMAT_BFLOAT16] = step_bfloat16,
-            [DUSPAR_FORMAT_INT8] = step_int8,
+            [DUSPAR_FORMAT_FLOAT32] = step_float,
+            [DUSPAR_FORMAT_BFLOAT16] = step_float,
+            [DUSPAR_FORMAT_INT8] = step_float,
             [DUSPAR_FORMAT_INTEGER] = step_integer,
         },
     .log_mel = {log_mel_bytes, log_mel_pack, log_mel_run},

@@ -1,4 +1,4 @@
-/* Which kernels there are, and which of them this processor runs. */
+/* Which variants there are, and which of them this processor runs. */
 #include "variants/variants.h"
 
 #include <string.h>
@@ -6,45 +6,49 @@
 #include "base/error.h"
 
 /* Fastest first. */
-static const duspar_kernel* const kernels[] = {
+static const duspar_variant* const variants[] = {
 #if defined(DUSPAR_HAS_AVX512_VNNI)
-    &duspar_kernel_avx512_vnni,
+    &duspar_variant_avx512_vnni,
 #endif
 #if defined(DUSPAR_HAS_AVX512)
-    &duspar_kernel_avx512,
+    &duspar_variant_avx512,
 #endif
 #if defined(DUSPAR_HAS_AVX2)
-    &duspar_kernel_avx2,
+    &duspar_variant_avx2,
 #endif
 #if defined(DUSPAR_HAS_NEON_DOTPROD)
-    &duspar_kernel_neon_dotprod,
+    &duspar_variant_neon_dotprod,
 #endif
 #if defined(DUSPAR_HAS_NEON)
-    &duspar_kernel_neon,
+    &duspar_variant_neon,
 #endif
 #if defined(DUSPAR_HAS_PORTABLE)
-    &duspar_kernel_portable,
+    &duspar_variant_portable,
 #endif
-    &duspar_kernel_reference,
+    &duspar_variant_reference,
 };
 
-enum { KERNELS = sizeof kernels / sizeof kernels[0] };
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
-size_t duspar_kernel_count(void) { return KERNELS; }
+const duspar_variant* duspar_variant_at(size_t index) {
+  return index < VARIANTS ? variants[index] : NULL;
+}
+
+size_t duspar_kernel_count(void) { return VARIANTS; }
 
 const char* duspar_kernel_name(size_t index) {
-  return index < KERNELS ? kernels[index]->name : NULL;
+  return index < VARIANTS ? variants[index]->name : NULL;
 }
 
 int32_t duspar_kernel_usable(size_t index) {
-  return index < KERNELS && kernels[index]->usable();
+  return index < VARIANTS && variants[index]->usable();
 }
 
-const duspar_kernel* duspar_kernel_find(const char* name) {
-  for (size_t i = 0; i < KERNELS; ++i) {
-    if (name == NULL ? kernels[i]->usable()
-                     : strcmp(name, kernels[i]->name) == 0) {
-      if (kernels[i]->usable()) return kernels[i];
+const duspar_variant* duspar_variant_find(const char* name) {
+  for (size_t i = 0; i < VARIANTS; ++i) {
+    if (name == NULL ? variants[i]->usable()
+                     : strcmp(name, variants[i]->name) == 0) {
+      if (variants[i]->usable()) return variants[i];
       duspar_fail(DUSPAR_INVALID,
                   "Kernel '%s' does not run on this processor (it has: %s).",
                   name, duspar_cpu_features());
@@ -52,7 +56,7 @@ const duspar_kernel* duspar_kernel_find(const char* name) {
     }
   }
   duspar_fail(DUSPAR_INVALID, "No kernel is called '%s'. The fastest is '%s'.",
-              name, kernels[0]->name);
+              name, variants[0]->name);
   return NULL;
 }
 

@@ -1,9 +1,10 @@
-/* Kernels: one sparsifying cell, computed with one kind of instructions.
+/* Variants: the same computations with one instruction set each.
  *
- * A kernel packs the weights of a cell once, in the layout that it likes, and
+ * A variant packs the weights of a cell once, in the layout that it likes, and
  * then makes steps. Layers and the delegate know nothing of the layout. A new
- * kernel is one file with one `duspar_kernel`, named in the table in
- * `kernels.c`; tests hold each against the reference.
+ * variant is a header in simd/ and a file here, named in the table in
+ * variants.c; tests hold each against the reference. The public interface
+ * calls variants "kernels".
  */
 #ifndef DUSPAR_VARIANTS_VARIANTS_H_
 #define DUSPAR_VARIANTS_VARIANTS_H_
@@ -51,7 +52,7 @@ typedef size_t duspar_step(const duspar_shape* shape, const void* packed,
                            const duspar_step_operand* a, float* state,
                            void* scratch);
 
-typedef struct duspar_kernel {
+typedef struct duspar_variant {
   const char* name;
   /* Whether this processor can run it. */
   bool (*usable)(void);
@@ -72,7 +73,8 @@ typedef struct duspar_kernel {
     void (*run)(const void* packed, const float* frame, float* features,
                 void* scratch);
   } log_mel;
-} duspar_kernel;
+  const struct duspar_trainer* trainer; /* NULL if it does not train */
+} duspar_variant;
 
 /* What needs no options of the compiler is there in every build; CMake, which
  * can give options file by file, names the others. */
@@ -83,17 +85,20 @@ typedef struct duspar_kernel {
 #define DUSPAR_HAS_PORTABLE
 #endif
 
-extern const duspar_kernel duspar_kernel_avx512_vnni;
-extern const duspar_kernel duspar_kernel_avx512;
-extern const duspar_kernel duspar_kernel_avx2;
-extern const duspar_kernel duspar_kernel_neon_dotprod;
-extern const duspar_kernel duspar_kernel_neon;
-extern const duspar_kernel duspar_kernel_portable;
-extern const duspar_kernel duspar_kernel_reference;
+extern const duspar_variant duspar_variant_avx512_vnni;
+extern const duspar_variant duspar_variant_avx512;
+extern const duspar_variant duspar_variant_avx2;
+extern const duspar_variant duspar_variant_neon_dotprod;
+extern const duspar_variant duspar_variant_neon;
+extern const duspar_variant duspar_variant_portable;
+extern const duspar_variant duspar_variant_reference;
 
-/* Returns the kernel of that name, or the fastest usable one for NULL. Sets
+/* Returns variant `index`, fastest first, or NULL beyond the end. */
+const duspar_variant* duspar_variant_at(size_t index);
+
+/* Returns the variant of that name, or the fastest usable one for NULL. Sets
  * the error and returns NULL if there is none. */
-const duspar_kernel* duspar_kernel_find(const char* name);
+const duspar_variant* duspar_variant_find(const char* name);
 
 /* Returns what a step of that shape multiplies. */
 duspar_format duspar_shape_format(const duspar_shape* shape);

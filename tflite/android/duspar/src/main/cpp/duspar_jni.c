@@ -3,6 +3,7 @@
  * Texts go to Kotlin as bytes of UTF-8: JNI's own texts have another encoding.
  */
 #include <jni.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,15 +72,20 @@ static jint count(JNIEnv* env, jclass type, jlong handle) {
   return (jint)duspar_delegate_operator_count(from_handle(handle));
 }
 
+/* Describes an operator, or throws and returns false. */
+static bool describe(JNIEnv* env, jlong handle, jint index,
+                     duspar_operator* op) {
+  const bool found = duspar_delegate_operator(from_handle(handle),
+                                              (size_t)index, op) == DUSPAR_OK;
+  if (!found) throw_error(env);
+  return found;
+}
+
 /* Layer, operator, kernel and the operands' names, a NUL between them. */
 static jbyteArray texts(JNIEnv* env, jclass type, jlong handle, jint index) {
   (void)type;
   duspar_operator op;
-  if (duspar_delegate_operator(from_handle(handle), (size_t)index, &op) !=
-      DUSPAR_OK) {
-    throw_error(env);
-    return NULL;
-  }
+  if (!describe(env, handle, index, &op)) return NULL;
   const char* all[] = {op.layer, op.op, op.kernel, NULL, NULL};
   char joined[512];
   size_t size = 0;
@@ -99,11 +105,7 @@ static jbyteArray texts(JNIEnv* env, jclass type, jlong handle, jint index) {
 static jlongArray numbers(JNIEnv* env, jclass type, jlong handle, jint index) {
   (void)type;
   duspar_operator op;
-  if (duspar_delegate_operator(from_handle(handle), (size_t)index, &op) !=
-      DUSPAR_OK) {
-    throw_error(env);
-    return NULL;
-  }
+  if (!describe(env, handle, index, &op)) return NULL;
   jlong all[12] = {op.features, op.units, (jlong)op.invocations,
                    (jlong)op.steps};
   jsize size = 4;
