@@ -22,10 +22,10 @@ from keras_duspar.cells import MinGRUCell as MinGRUCell
 from keras_duspar.cells import Operand as Operand
 from keras_duspar.cells import RecurrentCell as RecurrentCell
 from keras_duspar.cells import SpaRCell as SpaRCell
-from keras_duspar.layers import IRNN as IRNN
 from keras_duspar.layers import DeltaGRU as DeltaGRU
 from keras_duspar.layers import DuSpaR as DuSpaR
 from keras_duspar.layers import DynamicGRU as DynamicGRU
+from keras_duspar.layers import IRNN as IRNN
 from keras_duspar.layers import LiGRU as LiGRU
 from keras_duspar.layers import MinGRU as MinGRU
 from keras_duspar.layers import SpaR as SpaR

@@ -3,14 +3,7 @@
 from typing import Any
 
 class Layer:
-    def __init__(
-        self,
-        kind: str,
-        weights: dict[str, Any],
-        weight_type: Any = "float32",
-        kernel: str | None = None,
-        operands: Any = "float32",
-    ) -> None: ...
+    def __init__(self, kind: str, weights: dict[str, Any], weight_type: Any = 'float32', kernel: str | None = None, operands: Any = 'float32') -> None: ...
     @property
     def bytes(self) -> Any: ...
     def __call__(self, x: Any, states: Any = None) -> tuple[Any, ...]: ...
@@ -21,9 +14,7 @@ class Operand:
     fan: Any
     nonzeros: Any
     entries: Any
-    def __init__(
-        self, name: str, size: Any, fan: Any, nonzeros: Any, entries: Any
-    ) -> None: ...
+    def __init__(self, name: str, size: Any, fan: Any, nonzeros: Any, entries: Any) -> None: ...
 
 class Operator:
     layer: str
@@ -36,19 +27,7 @@ class Operator:
     invocations: Any
     steps: Any
     operands: tuple[Any, ...]
-    def __init__(
-        self,
-        layer: str,
-        op: str,
-        kernel: str,
-        in_use: bool,
-        features: Any,
-        units: Any,
-        bytes: Any,
-        invocations: Any,
-        steps: Any,
-        operands: tuple[Any, ...],
-    ) -> None: ...
+    def __init__(self, layer: str, op: str, kernel: str, in_use: bool, features: Any, units: Any, bytes: Any, invocations: Any, steps: Any, operands: tuple[Any, ...]) -> None: ...
 
 def kernels() -> list[str]: ...
 def library_path() -> str: ...

@@ -1,7 +1,6 @@
 """Written by `python -m tests.stubs`: do not edit."""
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from keras_duspar.utils.tables import text_table as text_table
@@ -15,17 +14,7 @@ class LayerProfile:
     nonzeros: dict[str, Any]
     over_time: dict[str, Any]
     weight_density: float
-    def __init__(
-        self,
-        name: str,
-        kind: str,
-        params: int,
-        steps_per_second: float,
-        cost: Any,
-        nonzeros: dict[str, Any],
-        over_time: dict[str, Any] = ...,
-        weight_density: float = 1.0,
-    ) -> None: ...
+    def __init__(self, name: str, kind: str, params: int, steps_per_second: float, cost: Any, nonzeros: dict[str, Any], over_time: dict[str, Any] = ..., weight_density: float = 1.0) -> None: ...
     @property
     def recurrent(self) -> Any: ...
     @property
@@ -50,9 +39,7 @@ class Profile:
     layers: list[Any]
     steps_per_second: float
     steps: int
-    def __init__(
-        self, layers: Sequence[Any], steps_per_second: float, steps: int
-    ) -> None: ...
+    def __init__(self, layers: Sequence[Any], steps_per_second: float, steps: int) -> None: ...
     @property
     def params(self) -> Any: ...
     @property
@@ -76,16 +63,8 @@ class Profile:
     def plot(self, path: str | None = None) -> Any: ...
 
 class Profiler:
-    def __init__(
-        self, model: Any, steps_per_second: float | None = None
-    ) -> None: ...
+    def __init__(self, model: Any, steps_per_second: float | None = None) -> None: ...
     def profile(self, batches: Any, verbose: Any = 0) -> Any: ...
 
-def profile(
-    model: Any,
-    data: Any,
-    steps_per_second: float | None = None,
-    batch_size: int = 32,
-    verbose: Any = 0,
-) -> Profile: ...
+def profile(model: Any, data: Any, steps_per_second: float | None = None, batch_size: int = 32, verbose: Any = 0) -> Profile: ...
 def register_cost(layer_class: Any) -> Any: ...

@@ -10,22 +10,12 @@ class Signal:
     delay: int
     cut: bool
     features: int
-    def __init__(
-        self,
-        kind: str,
-        steps: int | None,
-        most: int,
-        delay: int = 0,
-        cut: bool = False,
-        features: int | None = None,
-    ) -> None: ...
+    def __init__(self, kind: str, steps: int | None, most: int, delay: int = 0, cut: bool = False, features: int | None = None) -> None: ...
 
 class State:
     shape: tuple[Any, ...]
     dtype: str
-    def __init__(
-        self, shape: tuple[Any, ...], dtype: str = "float32"
-    ) -> None: ...
+    def __init__(self, shape: tuple[Any, ...], dtype: str = 'float32') -> None: ...
     def zeros(self, batch_size: Any) -> Any: ...
 
 class Stream:
@@ -36,9 +26,7 @@ class Stream:
     states: dict[str, Any]
     signals: list[Any]
     static: bool
-    def __init__(
-        self, model: Any, frames: int = 1, rules: dict[str, Any] | None = None
-    ) -> None: ...
+    def __init__(self, model: Any, frames: int = 1, rules: dict[str, Any] | None = None) -> None: ...
     def initial_state(self, batch_size: int = 1) -> dict[str, Any]: ...
     def step(self, chunk: Any, state: dict[str, Any]) -> Any: ...
     def reset(self) -> Any: ...
@@ -47,9 +35,7 @@ class Stream:
 
 class StreamRule:
     def __init__(self, layer: Any, signals: Sequence[Any]) -> None: ...
-    def step(
-        self, states: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> Any: ...
+    def step(self, states: dict[str, Any], *args: Any, **kwargs: Any) -> Any: ...
     def error(self, reason: Any) -> Any: ...
 
 class Recurrent(StreamRule):

@@ -1,16 +1,12 @@
 """Written by `python -m tests.stubs`: do not edit."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from keras_duspar.native.sparse_ops import SparseOp as SparseOp
-from keras_duspar.native.sparse_ops import (
-    register_sparse_op as register_sparse_op,
-)
+from keras_duspar.native.sparse_ops import register_sparse_op as register_sparse_op
 
 class Inspection:
     path: str
@@ -22,18 +18,7 @@ class Inspection:
     operators: dict[str, Any]
     sparse: list[Any]
     description: dict[str, Any] | None
-    def __init__(
-        self,
-        path: str,
-        size: int,
-        signature: str,
-        inputs: dict[str, Any],
-        outputs: dict[str, Any],
-        states: dict[str, Any],
-        operators: dict[str, Any],
-        sparse: Sequence[Any],
-        description: dict[str, Any] | None,
-    ) -> None: ...
+    def __init__(self, path: str, size: int, signature: str, inputs: dict[str, Any], outputs: dict[str, Any], states: dict[str, Any], operators: dict[str, Any], sparse: Sequence[Any], description: dict[str, Any] | None) -> None: ...
 
 class Measurement:
     path: str
@@ -42,15 +27,7 @@ class Measurement:
     frames: float
     seconds: float | None
     num_threads: int
-    def __init__(
-        self,
-        path: str,
-        runner: Runner,
-        times: Any,
-        frames: float,
-        seconds: float | None,
-        num_threads: int,
-    ) -> None: ...
+    def __init__(self, path: str, runner: Runner, times: Any, frames: float, seconds: float | None, num_threads: int) -> None: ...
     @property
     def median(self) -> Any: ...
     @property
@@ -75,12 +52,7 @@ class Runner:
     outputs: dict[str, Any]
     states: dict[str, Any]
     description: dict[str, Any]
-    def __init__(
-        self,
-        path: str | PathLike[str],
-        delegate: bool = True,
-        num_threads: int = 1,
-    ) -> None: ...
+    def __init__(self, path: str | PathLike[str], delegate: bool = True, num_threads: int = 1) -> None: ...
     def __call__(self, inputs: Any) -> Any: ...
     def step(self, chunk: Any) -> Any: ...
     def reset(self) -> Any: ...
@@ -89,25 +61,8 @@ class Runner:
     def profile(self, steps_per_second: float | None = None) -> Any: ...
     def reset_counters(self) -> Any: ...
 
-def convert(
-    model: Any,
-    path: str | PathLike[str],
-    streaming: bool = False,
-    ops: str = "sparse",
-    weights: str = "float32",
-    frames: int = 1,
-    labels: Sequence[str] | None = None,
-    task: str | None = None,
-    output_names: Sequence[str] | None = None,
-    count: bool = False,
-    representative: Any = None,
-    report: Callable[..., Any] | None = ...,
-) -> Path: ...
+def convert(model: Any, path: str | PathLike[str], streaming: bool = False, ops: str = 'sparse', weights: str = 'float32', frames: int = 1, labels: Sequence[str] | None = None, task: str | None = None, output_names: Sequence[str] | None = None, count: bool = False, representative: Any = None, report: Callable[..., Any] | None = ...) -> Path: ...
 def delegate_path() -> str: ...
 def inspect(path: str | PathLike[str]) -> Inspection: ...
-def load(
-    path: str | PathLike[str], delegate: bool = True, num_threads: int = 1
-) -> Runner: ...
-def measure(
-    paths: Any, audio: Any = None, seconds: float = 5.0, num_threads: int = 1
-) -> list[Any]: ...
+def load(path: str | PathLike[str], delegate: bool = True, num_threads: int = 1) -> Runner: ...
+def measure(paths: Any, audio: Any = None, seconds: float = 5.0, num_threads: int = 1) -> list[Any]: ...
