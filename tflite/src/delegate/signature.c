@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "delegate/tensors.h"
 #include "variants/variants.h"
 
 typedef enum kind { VALUE, BIAS, KERNEL, SCALE } kind;
@@ -17,18 +16,13 @@ typedef struct slot {
   const duspar_op_weight* weight; /* which it is, or whose scale; or NULL */
 } slot;
 
-static int kernel_count(const duspar_op* op) {
-  int count = 0;
-  for (int i = 0; i < op->weight_count; ++i) {
-    count += duspar_op_is_kernel(&op->weights[i]);
+static int input_count(const duspar_signature* s) {
+  int count = 1 + s->op->state_count + s->op->weight_count;
+  if (s->options.weight_type != DUSPAR_INT8) return count;
+  for (int i = 0; i < s->op->weight_count; ++i) {
+    count += duspar_op_is_kernel(&s->op->weights[i]);
   }
-  return count;
-}
-
-static int input_count(const duspar_op* op, const duspar_options* options) {
-  const int plain = 1 + op->state_count + op->weight_count;
-  if (options->weight_type != DUSPAR_INT8) return plain;
-  return plain + kernel_count(op) + (options->operand_bits != 0);
+  return count + (s->options.operand_bits != 0);
 }
 
 /* The inputs of an operator are x, its states, its weights, the scales of its
@@ -73,73 +67,58 @@ static slot output_slot(const duspar_op* op, int index) {
   return s;
 }
 
-duspar_status duspar_signature_bind(const duspar_op* op,
-                                    const duspar_options* options,
-                                    const tfl_node* node,
-                                    duspar_tensors* tensors) {
-  const int inputs = input_count(op, options);
-  const int outputs = 1 + op->state_count;
+duspar_status duspar_signature_bind(duspar_signature* s, const tfl_node* node) {
   const int found_inputs = node->inputs ? node->inputs->size : 0;
   const int found_outputs = node->outputs ? node->outputs->size : 0;
-  if (found_inputs != inputs || found_outputs != outputs) {
+  s->input_count = input_count(s);
+  s->output_count = 1 + s->op->state_count;
+  if (found_inputs != s->input_count || found_outputs != s->output_count) {
     return duspar_fail(DUSPAR_INVALID,
                        "the operator must have %d inputs and %d outputs, not "
                        "%d and %d",
-                       inputs, outputs, found_inputs, found_outputs);
+                       s->input_count, s->output_count, found_inputs,
+                       found_outputs);
   }
-  tensors->input_count = inputs;
-  tensors->output_count = outputs;
-  memcpy(tensors->inputs, node->inputs->data, (size_t)inputs * sizeof(int));
-  memcpy(tensors->outputs, node->outputs->data, (size_t)outputs * sizeof(int));
+  memcpy(s->inputs, node->inputs->data, (size_t)found_inputs * sizeof(int));
+  memcpy(s->outputs, node->outputs->data, (size_t)found_outputs * sizeof(int));
   return DUSPAR_OK;
 }
 
-/* The size that a letter of a shape stands for. */
-static size_t size_of(char letter, const duspar_sizes* sizes) {
-  switch (letter) {
-    case 'B':
-      return sizes->batch;
-    case 'T':
-      return sizes->steps;
-    case 'N':
-      return sizes->features;
-    case 'M':
-      return sizes->units;
-    default:
-      return (size_t)(letter - '0');
-  }
-}
-
-static int shape_of(const char* letters, const duspar_sizes* sizes,
+/* Sets the sizes that the letters of a shape stand for; returns the rank. */
+static int shape_of(const char* letters, const duspar_signature* s,
                     int shape[3]) {
   int rank = 0;
   for (; letters[rank] != '\0'; ++rank) {
-    shape[rank] = (int)size_of(letters[rank], sizes);
+    const char letter = letters[rank];
+    shape[rank] = letter == 'B'   ? (int)s->batch
+                  : letter == 'T' ? (int)s->steps
+                  : letter == 'N' ? (int)s->features
+                  : letter == 'M' ? (int)s->units
+                                  : letter - '0';
   }
   return rank;
 }
 
-static duspar_status check_input(const slot* s, duspar_weight_type weight_type,
-                                 const tfl_tensor* tensor,
-                                 const duspar_sizes* sizes) {
+static duspar_status check_input(const duspar_signature* s,
+                                 const tfl_context* context, int index) {
   static const int kernel_types[] = {TFL_FLOAT32, TFL_INT16, TFL_INT8};
-  const bool kernel = s->kind == KERNEL;
-  const int type = kernel ? kernel_types[weight_type] : TFL_FLOAT32;
-  const size_t item = kernel ? duspar_weight_bytes(weight_type) : 4;
+  const slot expected = input_slot(s->op, index);
+  const tfl_tensor* tensor = duspar_tensor_at(context, s->inputs[index]);
+  const duspar_weight_type weights = s->options.weight_type;
+  const bool kernel = expected.kind == KERNEL;
+  const int type = kernel ? kernel_types[weights] : TFL_FLOAT32;
+  const size_t item = kernel ? duspar_weight_bytes(weights) : 4;
   int shape[3];
-  const int rank = shape_of(s->shape, sizes, shape);
+  const int rank = shape_of(expected.shape, s, shape);
   const duspar_status status =
-      duspar_tensor_check(tensor, s->name, type, rank, shape);
-  if (status != DUSPAR_OK || s->kind == VALUE) return status;
-  return duspar_tensor_check_constant(tensor, s->name, item);
+      duspar_tensor_check(tensor, expected.name, type, rank, shape);
+  if (status != DUSPAR_OK || expected.kind == VALUE) return status;
+  return duspar_tensor_check_constant(tensor, expected.name, item);
 }
 
-duspar_status duspar_signature_check_inputs(const duspar_op* op,
-                                            const duspar_options* options,
-                                            const tfl_context* context,
-                                            const duspar_tensors* tensors,
-                                            duspar_sizes* sizes) {
-  const tfl_tensor* x = duspar_tensor_at(context, tensors->inputs[0]);
+duspar_status duspar_signature_check_inputs(duspar_signature* s,
+                                            const tfl_context* context) {
+  const tfl_tensor* x = duspar_tensor_at(context, s->inputs[0]);
   if (x == NULL) return duspar_fail(DUSPAR_INVALID, "`x` is missing");
   if (x->dims == NULL || x->dims->size != 3 || x->dims->data[0] < 1 ||
       x->dims->data[1] < 0 || x->dims->data[2] < 1) {
@@ -150,47 +129,39 @@ duspar_status duspar_signature_check_inputs(const duspar_op* op,
                        "not (%s)",
                        received);
   }
-  sizes->batch = (size_t)x->dims->data[0];
-  sizes->steps = (size_t)x->dims->data[1];
-  sizes->features = (size_t)x->dims->data[2];
-  sizes->units = (size_t)options->units;
-  for (int i = 0; i < tensors->input_count; ++i) {
-    const slot expected = input_slot(op, i);
-    const duspar_status status =
-        check_input(&expected, options->weight_type,
-                    duspar_tensor_at(context, tensors->inputs[i]), sizes);
-    if (status != DUSPAR_OK) return status;
+  s->batch = (size_t)x->dims->data[0];
+  s->steps = (size_t)x->dims->data[1];
+  s->features = (size_t)x->dims->data[2];
+  s->units = (size_t)s->options.units;
+  duspar_status status = DUSPAR_OK;
+  for (int i = 0; i < s->input_count && status == DUSPAR_OK; ++i) {
+    status = check_input(s, context, i);
   }
-  return DUSPAR_OK;
+  return status;
 }
 
-duspar_status duspar_signature_resize_output(const duspar_op* op,
-                                             tfl_context* context,
-                                             const duspar_tensors* tensors,
-                                             const duspar_sizes* sizes,
-                                             int index, duspar_view* view) {
-  const slot s = output_slot(op, index);
+void duspar_signature_view_input(const duspar_signature* s, int index,
+                                 duspar_view* view) {
+  const slot input = input_slot(s->op, index);
   int shape[3];
-  const int rank = shape_of(s.shape, sizes, shape);
-  duspar_status status =
-      duspar_tensor_check_output(context, s.name, tensors->input_count,
-                                 tensors->inputs, tensors->outputs, index);
+  const int rank = shape_of(input.shape, s, shape);
+  duspar_view_set(view, s->inputs[index], rank, shape);
+}
+
+duspar_status duspar_signature_resize_output(const duspar_signature* s,
+                                             tfl_context* context, int index,
+                                             duspar_view* view) {
+  const slot output = output_slot(s->op, index);
+  int shape[3];
+  const int rank = shape_of(output.shape, s, shape);
+  duspar_status status = duspar_tensor_check_output(
+      context, output.name, s->input_count, s->inputs, s->outputs, index);
   if (status != DUSPAR_OK) return status;
-  status = duspar_tensor_resize(context, s.name, tensors->outputs[index], rank,
+  status = duspar_tensor_resize(context, output.name, s->outputs[index], rank,
                                 shape);
   if (status != DUSPAR_OK) return status;
-  duspar_view_set(view, tensors->outputs[index], rank, shape);
+  duspar_view_set(view, s->outputs[index], rank, shape);
   return DUSPAR_OK;
-}
-
-void duspar_signature_view_input(const duspar_op* op,
-                                 const duspar_tensors* tensors,
-                                 const duspar_sizes* sizes, int index,
-                                 duspar_view* view) {
-  const slot s = input_slot(op, index);
-  int shape[3];
-  const int rank = shape_of(s.shape, sizes, shape);
-  duspar_view_set(view, tensors->inputs[index], rank, shape);
 }
 
 /* Points `parameters` at a weight, or at the scale of one. */
@@ -215,28 +186,27 @@ static void set_weight(duspar_parameters* p, const slot* s, const void* data) {
   }
 }
 
-void duspar_signature_parameters(const duspar_op* op,
-                                 const duspar_options* options,
+void duspar_signature_parameters(const duspar_signature* s,
                                  const tfl_context* context,
-                                 const duspar_tensors* tensors,
-                                 const duspar_sizes* sizes,
                                  duspar_parameters* parameters) {
   /* Also what lies between the fields: operators compare the bytes. */
   memset(parameters, 0, sizeof *parameters);
-  parameters->kind = (int32_t)op->kind;
-  parameters->weight_type = (int32_t)options->weight_type;
-  parameters->features = (int32_t)sizes->features;
-  parameters->units = (int32_t)sizes->units;
-  parameters->operand_bits = options->operand_bits;
-  for (int i = 0; i < tensors->input_count; ++i) {
-    const slot s = input_slot(op, i);
-    const void* data = context->tensors[tensors->inputs[i]].data;
-    if (s.weight != NULL) {
-      set_weight(parameters, &s, data);
-    } else if (s.kind == SCALE) {
+  parameters->kind = (int32_t)s->op->kind;
+  parameters->weight_type = (int32_t)s->options.weight_type;
+  parameters->features = (int32_t)s->features;
+  parameters->units = (int32_t)s->units;
+  parameters->operand_bits = s->options.operand_bits;
+  for (int i = 0; i < s->input_count; ++i) {
+    const slot input = input_slot(s->op, i);
+    const void* data = context->tensors[s->inputs[i]].data;
+    if (input.weight != NULL) {
+      set_weight(parameters, &input, data);
+    } else if (input.kind == SCALE) {
       const float* scales = data;
       parameters->feedforward.operand_scale = scales[0];
-      if (op->operand_count > 1) parameters->feedback.operand_scale = scales[1];
+      if (s->op->operand_count > 1) {
+        parameters->feedback.operand_scale = scales[1];
+      }
     }
   }
 }

@@ -1,12 +1,10 @@
 /* The operators DuSpaR and SpaR, as TFLite's interpreter calls them. */
-
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "delegate/node.h"
 #include "delegate/signature.h"
-#include "delegate/tensors.h"
 #include "layer/layer.h"
 
 /* Tensors that a run reads or writes: x and states, then y and states. */
@@ -15,10 +13,7 @@ enum { VIEWS = 2 * DUSPAR_MAX_OUTPUTS };
 typedef struct operator_data {
   duspar_node base;
   duspar_record* record;
-  const duspar_op* type;
-  duspar_options options;
-  duspar_tensors tensors;
-  duspar_sizes sizes;
+  duspar_signature signature;
   duspar_view views[VIEWS];
   duspar_parameters source; /* where the weights of `layer` were */
   duspar_layer* layer;
@@ -31,20 +26,21 @@ static duspar_status read_node(duspar_node* base, tfl_context* context,
                                const tfl_registration* registration,
                                int index) {
   operator_data* op = (operator_data*)base;
-  op->type = duspar_op_named(registration->custom_name);
-  if (op->type == NULL) {
+  duspar_signature* s = &op->signature;
+  s->op = duspar_op_named(registration->custom_name);
+  if (s->op == NULL) {
     return duspar_fail(DUSPAR_INVALID, "node %d cannot be read", index);
   }
-  base->kind = op->type->name;
-  base->layer = op->options.layer;
+  base->kind = s->op->name;
+  base->layer = s->options.layer;
   const int size = node->custom_initial_data_size;
   duspar_status status = duspar_options_parse(
-      node->custom_initial_data, size > 0 ? (size_t)size : 0, &op->options);
+      node->custom_initial_data, size > 0 ? (size_t)size : 0, &s->options);
   if (status != DUSPAR_OK) return status;
-  status = duspar_signature_bind(op->type, &op->options, node, &op->tensors);
+  status = duspar_signature_bind(s, node);
   if (status != DUSPAR_OK) return status;
   op->record = duspar_records_open(&base->delegate->records, context, index,
-                                   op->type, op->options.layer);
+                                   s->op, s->options.layer);
   return op->record != NULL ? DUSPAR_OK
                             : duspar_fail_memory(sizeof *op->record);
 }
@@ -59,15 +55,15 @@ static void release(duspar_node* base) {
 static size_t useful_threads(const operator_data* op,
                              const tfl_context* context) {
   const int threads = context->recommended_num_threads;
-  return duspar_layer_threads(op->layer, op->sizes.batch, op->sizes.steps,
+  return duspar_layer_threads(op->layer, op->signature.batch,
+                              op->signature.steps,
                               threads > 1 ? (size_t)threads : 1);
 }
 
 /* Packs the weights, once: they are constants of the model. */
 static duspar_status make_layer(operator_data* op, tfl_context* context) {
   duspar_parameters source;
-  duspar_signature_parameters(op->type, &op->options, context, &op->tensors,
-                              &op->sizes, &source);
+  duspar_signature_parameters(&op->signature, context, &source);
   if (op->layer != NULL && memcmp(&source, &op->source, sizeof source) == 0) {
     return DUSPAR_OK;
   }
@@ -75,8 +71,8 @@ static duspar_status make_layer(operator_data* op, tfl_context* context) {
   op->layer = duspar_layer_create(&source, op->base.delegate->variant);
   if (op->layer == NULL) return DUSPAR_INVALID;
   op->source = source;
-  duspar_record_describe(op->record, op->sizes.features, op->sizes.units,
-                         duspar_layer_kernel(op->layer),
+  duspar_record_describe(op->record, op->signature.features,
+                         op->signature.units, duspar_layer_kernel(op->layer),
                          duspar_layer_bytes(op->layer));
   return DUSPAR_OK;
 }
@@ -97,20 +93,18 @@ static duspar_status make_scratch(operator_data* op,
 static duspar_status prepare(duspar_node* base, tfl_context* context,
                              const tfl_node* node) {
   operator_data* op = (operator_data*)base;
-  duspar_status status = duspar_signature_check_inputs(
-      op->type, &op->options, context, &op->tensors, &op->sizes);
+  duspar_signature* s = &op->signature;
+  duspar_status status = duspar_signature_check_inputs(s, context);
   if (status == DUSPAR_OK) status = make_layer(op, context);
   if (status == DUSPAR_OK) status = make_scratch(op, context);
   if (status != DUSPAR_OK) return status;
   for (int v = 0; v < VIEWS; ++v) op->views[v].tensor = -1;
-  for (int i = 0; i < 1 + op->type->state_count; ++i) {
-    duspar_signature_view_input(op->type, &op->tensors, &op->sizes, i,
-                                &op->views[i]);
+  for (int i = 0; i < 1 + s->op->state_count; ++i) {
+    duspar_signature_view_input(s, i, &op->views[i]);
   }
-  for (int o = 0; o < op->tensors.output_count; ++o) {
-    if (!duspar_tensor_wanted(node, op->tensors.outputs[o])) continue;
-    status = duspar_signature_resize_output(op->type, context, &op->tensors,
-                                            &op->sizes, o,
+  for (int o = 0; o < s->output_count; ++o) {
+    if (!duspar_tensor_wanted(node, s->outputs[o])) continue;
+    status = duspar_signature_resize_output(s, context, o,
                                             &op->views[VIEWS / 2 + o]);
     if (status != DUSPAR_OK) return status;
   }
@@ -126,9 +120,14 @@ static duspar_status run(duspar_node* base, tfl_context* context) {
         duspar_view_data(&op->views[v], context, &data[v]);
     if (status != DUSPAR_OK) return status;
   }
-  const duspar_sequence sequence = {op->sizes.batch, op->sizes.steps, data[0],
-                                    data[1],         data[2],         data[3],
-                                    data[4],         data[5]};
+  const duspar_sequence sequence = {op->signature.batch,
+                                    op->signature.steps,
+                                    data[0],
+                                    data[1],
+                                    data[2],
+                                    data[3],
+                                    data[4],
+                                    data[5]};
   duspar_counts counts = {0};
   size_t threads = op->threads;
   if (threads > 1) { /* the app may have changed its mind */

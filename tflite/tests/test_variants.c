@@ -1,4 +1,4 @@
-/* Every kernel that the processor can run, against sums in double precision
+/* Every variant that the processor can run, against sums in double precision
  * and in integers, over many shapes and kinds of numbers.
  *
  * A SpaR layer makes one step, so that the operand is known to the last bit.
