@@ -1,5 +1,7 @@
 """Written by `python -m tests.stubs`: do not edit."""
 
+from __future__ import annotations
+
 from keras_duspar import audio as audio
 from keras_duspar import callbacks as callbacks
 from keras_duspar import cells as cells

@@ -45,6 +45,8 @@ OWN = re.compile(r"(?:An?|The) `(?:keras_duspar\.(?:\w+\.)*)?(\w+)`")
 KERAS = {"name": "String", "trainable": "Boolean", "autocast": "Boolean"}
 HEADER = '''"""Written by `python -m tests.stubs`: do not edit."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -207,7 +209,7 @@ def make(folder):
         text += "__version__: str\n"
     text += "\n".join(stub for _, stub in sorted(body))
     header = HEADER
-    for line in HEADER.splitlines()[2:]:  # those names that are used
+    for line in HEADER.splitlines()[4:]:  # those names that are used
         if "import" in line:
             module, _, names = line.partition("import ")
             used = [

@@ -1,5 +1,7 @@
 """Written by `python -m tests.stubs`: do not edit."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import keras

@@ -1,5 +1,7 @@
 """Written by `python -m tests.stubs`: do not edit."""
 
+from __future__ import annotations
+
 from typing import Any
 
 def evaluate_enhancement(pairs: Any, sample_rate: Any = 16000, workers: int | None = None, verbose: int = 0) -> dict[str, Any]: ...
