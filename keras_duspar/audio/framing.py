@@ -112,9 +112,7 @@ class Frames(keras.layers.Layer):
             return audio
         after = 0
         if self.padding == "full":
-            samples = audio.shape[1]
-            if samples is None:
-                samples = ops.shape(audio)[1]
+            samples = ops.shape(audio)[1]
             after = self.overlap + -samples % self.hop_length
         return ops.pad(
             audio, [[0, 0], [self.overlap, after]], constant_values=silence
@@ -123,9 +121,7 @@ class Frames(keras.layers.Layer):
     def cut(self, audio):
         """The frames that lie wholly within the audio."""
         hop = self.hop_length
-        samples = audio.shape[1]
-        if samples is None:
-            samples = ops.shape(audio)[1]
+        samples = ops.shape(audio)[1]
         hops = samples // hop
         count = hops - self.overlap // hop
         if isinstance(count, int) and count < 1:
@@ -217,16 +213,13 @@ class OverlapAdd(keras.layers.Layer):
 
     def call(self, frames, like=None):
         hop, length = self.hop_length, frames.shape[-1]
-        count = frames.shape[1]
-        if count is None:
-            count = ops.shape(frames)[1]
+        count = ops.shape(frames)[1]
         hops = self.add(frames)
         audio = ops.reshape(hops, (-1, (count + length // hop - 1) * hop))
         audio = audio[:, length - hop :]
         if like is None:
             return audio[:, : (count - length // hop + 1) * hop]
-        samples = like.shape[1]
-        return audio[:, : ops.shape(like)[1] if samples is None else samples]
+        return audio[:, : ops.shape(like)[1]]
 
     def add(self, frames):
         """Sums of the windowed frames, of shape `(batch, hops, hop_length)`.

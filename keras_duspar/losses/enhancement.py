@@ -8,12 +8,12 @@ from keras import ops
 from keras_duspar.losses.pmsqe import PMSQE
 from keras_duspar.losses.si_snr import NegativeSISNR
 from keras_duspar.losses.stoi import STOI
-from keras_duspar.losses.waveforms import check_waveforms
+from keras_duspar.losses.waveforms import WaveformLoss
 from keras_duspar.utils import checks
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
-class Enhancement(keras.losses.Loss):
+class Enhancement(WaveformLoss):
     """Weighted sum of MSE, PMSQE, STOI loss and negative SI-SNR.
 
     The paper trains the enhancer with the mean squared error first and with
@@ -46,18 +46,6 @@ class Enhancement(keras.losses.Loss):
             Default: 3.5.
         si_snr_weight: Float, at least 0, weight of
             `keras_duspar.losses.NegativeSISNR`. Default: 0.5.
-        reduction: String, as in `keras.losses.Loss`. Default:
-            `"sum_over_batch_size"`.
-        name: String, the loss's name. Default: `"enhancement"`.
-        dtype: As in `keras.losses.Loss`. Default: `None`, float32.
-
-    Call arguments:
-        y_true: Clean 16 kHz audio, with shape `(batch, samples)`, of at least
-            512 samples.
-        y_pred: Estimated audio of the same shape.
-
-    Returns:
-        One value per example, reduced as `reduction` says.
 
     Example:
 
@@ -66,6 +54,8 @@ class Enhancement(keras.losses.Loss):
     >>> bool(loss(clean, clean) < loss(clean, clean[:, ::-1]))
     True
     """
+
+    shortest = PMSQE.shortest
 
     def __init__(
         self,
@@ -83,21 +73,22 @@ class Enhancement(keras.losses.Loss):
         self.pmsqe_weight = weight("pmsqe_weight", pmsqe_weight)
         self.stoi_weight = weight("stoi_weight", stoi_weight)
         self.si_snr_weight = weight("si_snr_weight", si_snr_weight)
-        self.pmsqe = PMSQE(dtype=dtype)
-        self.stoi = STOI(dtype=dtype)
-        self.si_snr = NegativeSISNR(dtype=dtype)
+        weighted = (
+            (self.pmsqe_weight, PMSQE(dtype=dtype)),
+            (self.stoi_weight, STOI(dtype=dtype)),
+            (self.si_snr_weight, NegativeSISNR(dtype=dtype)),
+        )
+        # A term that does not count costs no time.
+        self.terms = [(weight, loss) for weight, loss in weighted if weight]
+        self.shortest = max(
+            (loss.shortest for _, loss in self.terms), default=1
+        )
 
-    def call(self, y_true, y_pred):
-        check_waveforms(self, y_true, y_pred)
+    def compare(self, y_true, y_pred):
         error = ops.mean(ops.square(y_pred - y_true), axis=1)
         total = self.mse_weight * error
-        for weight, loss in (
-            (self.pmsqe_weight, self.pmsqe),
-            (self.stoi_weight, self.stoi),
-            (self.si_snr_weight, self.si_snr),
-        ):
-            if weight:  # a term that does not count costs no time
-                total = total + weight * loss.call(y_true, y_pred)
+        for weight, loss in self.terms:
+            total = total + weight * loss.compare(y_true, y_pred)
         return total
 
     def get_config(self):

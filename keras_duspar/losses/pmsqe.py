@@ -7,8 +7,8 @@ import numpy as np
 from keras import ops
 
 from keras_duspar.audio.framing import hann
+from keras_duspar.losses.waveforms import WaveformLoss
 from keras_duspar.losses.waveforms import band_matrix
-from keras_duspar.losses.waveforms import check_waveforms
 from keras_duspar.losses.waveforms import power_spectra
 from keras_duspar.utils import checks
 from keras_duspar.utils.audio_files import SAMPLE_RATE
@@ -83,7 +83,7 @@ class HearingModel:
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
-class PMSQE(keras.losses.Loss):
+class PMSQE(WaveformLoss):
     """Perceptual metric for speech quality evaluation (PMSQE).
 
     A differentiable relative of PESQ, ITU-T P.862, computed from the power
@@ -123,18 +123,6 @@ class PMSQE(keras.losses.Loss):
         level: Float, the level of speech in dB. Default: 79, at which P.862
             is defined. Levels from 55 to 75 dB agree less with PESQ on the
             validation mixtures.
-        reduction: String, as in `keras.losses.Loss`. Default:
-            `"sum_over_batch_size"`.
-        name: String, the loss's name. Default: `"pmsqe"`.
-        dtype: As in `keras.losses.Loss`. Default: `None`, float32.
-
-    Call arguments:
-        y_true: Clean 16 kHz audio, with shape `(batch, samples)`, of at least
-            512 samples.
-        y_pred: Estimated audio of the same shape.
-
-    Returns:
-        One value per example, reduced as `reduction` says.
 
     Reference:
         Martin-Donas et al., 2018, "A deep learning loss function based on
@@ -149,6 +137,8 @@ class PMSQE(keras.losses.Loss):
     0.0
     """
 
+    shortest = FRAME_LENGTH
+
     def __init__(
         self,
         level=79.0,
@@ -160,8 +150,7 @@ class PMSQE(keras.losses.Loss):
         self.level = checks.number("level", level, "[0, 120]")
         self.hearing = HearingModel()
 
-    def call(self, y_true, y_pred):
-        check_waveforms(self, y_true, y_pred, FRAME_LENGTH)
+    def compare(self, y_true, y_pred):
         constant = functools.partial(ops.convert_to_tensor, dtype=y_true.dtype)
         threshold = constant(self.hearing.threshold)
         spectra = functools.partial(

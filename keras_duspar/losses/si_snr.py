@@ -4,12 +4,12 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar.losses.waveforms import check_waveforms
+from keras_duspar.losses.waveforms import WaveformLoss
 from keras_duspar.utils import checks
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
-class NegativeSISNR(keras.losses.Loss):
+class NegativeSISNR(WaveformLoss):
     """Negative scale-invariant signal-to-noise ratio, in dB.
 
     Both signals lose their mean. The estimate is split into its projection
@@ -29,17 +29,10 @@ class NegativeSISNR(keras.losses.Loss):
         epsilon: Float, positive, a power. Default: 1e-8, which is 80 dB
             below full scale; the loss of speech of a usual level (-26 dB)
             then ends at about -54 dB.
-        reduction: String, as in `keras.losses.Loss`. Default:
-            `"sum_over_batch_size"`.
-        name: String, the loss's name. Default: `"negative_si_snr"`.
-        dtype: As in `keras.losses.Loss`. Default: `None`, float32.
 
     Call arguments:
         y_true: Clean audio, with shape `(batch, samples)`.
         y_pred: Estimated audio of the same shape.
-
-    Returns:
-        One value per example, reduced as `reduction` says.
 
     Reference:
         Le Roux et al., 2019, "SDR - half-baked or well done?",
@@ -64,8 +57,7 @@ class NegativeSISNR(keras.losses.Loss):
         super().__init__(reduction=reduction, name=name, dtype=dtype)
         self.epsilon = checks.number("epsilon", epsilon, "(0, inf)")
 
-    def call(self, y_true, y_pred):
-        check_waveforms(self, y_true, y_pred)
+    def compare(self, y_true, y_pred):
         target = y_true - ops.mean(y_true, axis=1, keepdims=True)
         estimate = y_pred - ops.mean(y_pred, axis=1, keepdims=True)
         scale = mean_product(estimate, target) / (

@@ -4,8 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_duspar.losses.waveforms import WaveformLoss
 from keras_duspar.losses.waveforms import band_matrix
-from keras_duspar.losses.waveforms import check_waveforms
 from keras_duspar.losses.waveforms import power_spectra
 
 # The definition is for 10 kHz: frames of 256 samples, hops of 128. These are
@@ -29,7 +29,7 @@ def third_octave_bands():
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
-class STOI(keras.losses.Loss):
+class STOI(WaveformLoss):
     """One minus the short-time objective intelligibility (STOI).
 
     Follows the definition: frames in which the clean signal is more than 40
@@ -51,20 +51,6 @@ class STOI(keras.losses.Loss):
     Over 160 real mixtures the correlation of the loss with `pystoi` is -0.9993;
     `benchmarks/perceptual_losses.py` measures it, see `docs/losses.md`.
 
-    Args:
-        reduction: String, as in `keras.losses.Loss`. Default:
-            `"sum_over_batch_size"`.
-        name: String, the loss's name. Default: `"stoi"`.
-        dtype: As in `keras.losses.Loss`. Default: `None`, float32.
-
-    Call arguments:
-        y_true: Clean 16 kHz audio, with shape `(batch, samples)`, of at least
-            410 samples.
-        y_pred: Estimated audio of the same shape.
-
-    Returns:
-        One value per example, reduced as `reduction` says.
-
     Reference:
         Taal et al., 2011, "An algorithm for intelligibility prediction of
         time-frequency weighted noisy speech",
@@ -78,6 +64,8 @@ class STOI(keras.losses.Loss):
     0.0
     """
 
+    shortest = FRAME_LENGTH
+
     def __init__(
         self, reduction="sum_over_batch_size", name="stoi", dtype=None
     ):
@@ -86,8 +74,7 @@ class STOI(keras.losses.Loss):
         self.window = np.hanning(FRAME_LENGTH + 2)[1:-1]
         self.bands = third_octave_bands()
 
-    def call(self, y_true, y_pred):
-        check_waveforms(self, y_true, y_pred, FRAME_LENGTH)
+    def compare(self, y_true, y_pred):
         active = self._active_frames(y_true)
         order, count = _active_first(active)
         clean = ops.take_along_axis(self._envelopes(y_true), order, axis=2)

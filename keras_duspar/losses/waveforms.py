@@ -1,32 +1,65 @@
 """What the losses on waveforms share."""
 
+import inspect
+
+import keras
 import numpy as np
 from keras import ops
 
+from keras_duspar.utils import docstrings
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 
-def check_waveforms(loss, y_true, y_pred, shortest=1):
-    """Raises unless both are `(batch, samples)` and long enough."""
-    for name, audio in (("y_true", y_true), ("y_pred", y_pred)):
-        shape = tuple(audio.shape)
-        if len(shape) != 2:
-            raise ValueError(
-                f"`{name}` of {type(loss).__name__} must be of shape "
-                f"`(batch, samples)`. Received shape: {shape}."
-            )
-        if shape[1] is not None and shape[1] < shortest:
-            raise ValueError(
-                f"`{name}` of {type(loss).__name__} must have at least "
-                f"{shortest} samples. Received shape: {shape}."
-            )
-    if None not in (y_true.shape[1], y_pred.shape[1]) and (
-        y_true.shape[1] != y_pred.shape[1]
-    ):
-        raise ValueError(
-            f"`y_true` and `y_pred` of {type(loss).__name__} must have equally "
-            f"many samples. Received shapes: {tuple(y_true.shape)} and "
-            f"{tuple(y_pred.shape)}."
+class WaveformLoss(keras.losses.Loss):
+    """Base class of the losses on waveforms.
+
+    A subclass writes `compare(y_true, y_pred)`, which returns one value per
+    example, and says in `shortest` how many samples it needs.
+
+    Args:
+        reduction: String, as in `keras.losses.Loss`. Default:
+            `"sum_over_batch_size"`.
+        name: String, the loss's name. Default: its class's name in lower case.
+        dtype: As in `keras.losses.Loss`. Default: `None`, float32.
+
+    Call arguments:
+        y_true: Clean 16 kHz audio, with shape `(batch, samples)`, of at least
+            `shortest` samples.
+        y_pred: Estimated audio of the same shape.
+
+    Returns:
+        One value per example, reduced as `reduction` says.
+    """
+
+    shortest = 1
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        doc = docstrings.compose(
+            cls.__doc__,
+            [WaveformLoss.__doc__],
+            list(inspect.signature(cls).parameters),
+        )
+        cls.__doc__ = doc.replace("`shortest`", str(cls.shortest))
+
+    def call(self, y_true, y_pred):
+        named = {"y_true": tuple(y_true.shape), "y_pred": tuple(y_pred.shape)}
+        enough = f"have at least {self.shortest} samples"
+        for name, shape in named.items():
+            if len(shape) != 2:
+                raise self._error(name, "be of shape `(batch, samples)`", shape)
+            if shape[1] is not None and shape[1] < self.shortest:
+                raise self._error(name, enough, shape)
+        lengths = {shape[1] for shape in named.values()} - {None}
+        if len(lengths) > 1:
+            both, shapes = "y_true` and `y_pred", [*named.values()]
+            raise self._error(both, "have equally many samples", shapes)
+        return self.compare(y_true, y_pred)
+
+    def _error(self, name, expected, shape):
+        return ValueError(
+            f"`{name}` of {type(self).__name__} must {expected}. Received "
+            f"shape: {shape}."
         )
 
 

@@ -92,14 +92,19 @@ def _is_uncounted(layer):
     """Whether a layer has weight matrices, and nothing in it is counted."""
     return (
         not isinstance(layer, keras.Model)
-        and _has_matrices(layer.weights)
+        and _has_matrices(_weights(layer))
         and not any(_is_tap(inner) for inner in all_layers(layer))
     )
 
 
 def _own_weights(layer):
     inner = {id(w) for child in child_layers(layer) for w in child.weights}
-    return [w for w in layer.weights if id(w) not in inner]
+    return [w for w in _weights(layer) if id(w) not in inner]
+
+
+def _weights(layer):
+    """Weights without statistics, which a frozen layer does not tell apart."""
+    return layer.trainable_weights if layer.trainable else layer.weights
 
 
 def _has_matrices(weights):

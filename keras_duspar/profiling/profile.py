@@ -13,6 +13,7 @@ from keras_duspar.profiling.report import Profile
 from keras_duspar.pruning import weight_density
 from keras_duspar.utils import checks
 from keras_duspar.utils.batches import list_batches
+from keras_duspar.utils.nesting import all_layers
 
 
 def profile(model, data, steps_per_second=None, batch_size=32, verbose=0):
@@ -261,8 +262,5 @@ def _nominal_lengths(taps, ran):
 
 def front_end_rate(model):
     """The frame rate of the first audio layer that tells one, or `None`."""
-    for layer in getattr(model, "layers", []):
-        rate = getattr(layer, "steps_per_second", None) or front_end_rate(layer)
-        if rate:
-            return rate
-    return None
+    rates = (getattr(x, "steps_per_second", None) for x in all_layers(model))
+    return next(filter(None, rates), None)

@@ -110,17 +110,14 @@ class File:
         ]
         self.signatures = [
             Signature(
-                _text(s.signatureKey), _names(s.inputs), _names(s.outputs)
+                _text(s.signatureKey), *map(_names, (s.inputs, s.outputs))
             )
             for s in model.signatureDefs or ()
         ]
         if not self.signatures:
             main = model.subgraphs[0]
-            self.signatures = [
-                Signature(
-                    "", *map(self._own_names, (main.inputs, main.outputs))
-                )
-            ]
+            names = map(self._own_names, (main.inputs, main.outputs))
+            self.signatures = [Signature("", *names)]
         self.metadata = {
             _text(entry.name): contents[entry.buffer]
             for entry in model.metadata or ()

@@ -1,14 +1,15 @@
 """Docstrings composed of parts, so that an argument is described once.
 
 A class describes the arguments that it adds; inherited ones are described by
-the class that they come from. `compose()` joins the two, so
-that `help()` shows every argument in the order of the signature.
+the class that they come from. `compose()` joins the two, so that `help()` shows
+every argument in the order of the signature.
 """
 
 import inspect
 import re
 
-_HEADING = re.compile(r"^(Args|Call arguments|Example|Reference):$", re.M)
+_SHARED = ("Call arguments", "Returns", "Reference", "Example")
+_HEADING = re.compile(rf"^(Args|{'|'.join(_SHARED)}):$", re.M)
 _ENTRY = re.compile(r"^ {4}(?=[\w*]+:)", re.M)
 
 
@@ -45,7 +46,7 @@ def compose(doc, sources, names):
         f"    {described[name]}\n" for name in names if name in described
     )
     parts = [own[""].rstrip(), f"Args:\n{args}".rstrip()]
-    for heading in ("Call arguments", "Reference", "Example"):
+    for heading in _SHARED:
         for section in all_sections:
             if heading in section and (section is own or heading[0] != "E"):
                 text = section[heading].strip("\n").rstrip()

@@ -99,6 +99,7 @@ def test_uncounted_layers_have_a_line(rng):
     x = keras.layers.MultiHeadAttention(2, 4, name="attention")(x, x)
     x = keras_duspar.SpaR(2, return_sequences=True, name="spar")(x)
     model = keras.Model(inputs, keras.layers.Dense(3, name="dense")(x))
+    model.get_layer("images").trainable = False  # costs the same
     data = rng.normal(size=(2, 5, 8, 3)).astype("float32")
     with pytest.warns(UserWarning, match=r"\['images', 'attention'\]"):
         profile = keras_duspar.profile(model, data)
