@@ -87,8 +87,8 @@ def measure(task, repeats):
 
     import numpy as np  # noqa: PLC0415
 
-    from training import engine  # noqa: PLC0415
-    from training.task import mask_features  # noqa: PLC0415
+    from trainer import engine  # noqa: PLC0415
+    from trainer.task import mask_features  # noqa: PLC0415
 
     recipe = importlib.import_module(task)
     facts, times = TASKS[task], {}

@@ -21,7 +21,7 @@ import keras_duspar
 import kws
 from keras_duspar import QuantScheme
 from keras_duspar import quantization
-from training import config as configs
+from trainer import config as configs
 
 SCHEMES = (
     QuantScheme("bfloat16", "float32"),

@@ -3,10 +3,10 @@
 import contextlib
 import os
 import pathlib
-import tempfile
 
 import numpy as np
 
+from keras_duspar.utils import files
 from keras_duspar.utils.optional import optional_package
 
 # Blocks are about a second long.
@@ -173,24 +173,14 @@ def writing(path, rate, channels, subtype=None):
     if path.is_dir():
         raise AudioFileError(f"{path} cannot be written: it is a folder.")
     try:
-        handle, part = tempfile.mkstemp(
-            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
-        )
-        os.close(handle)
+        with (
+            files.replacing(path) as part,
+            soundfile.SoundFile(
+                part, "w", rate, channels, subtype, format=format
+            ) as file,
+        ):
+            yield lambda audio: file.write(np.ascontiguousarray(audio.T))
+    except soundfile.SoundFileError as e:
+        raise AudioFileError(f"{path} cannot be written: {e}") from e
     except OSError as e:
         raise AudioFileError(f"{path} cannot be written: {e.strerror}.") from e
-    try:
-        try:
-            with soundfile.SoundFile(
-                part, "w", rate, channels, subtype, format=format
-            ) as file:
-                yield lambda audio: file.write(np.ascontiguousarray(audio.T))
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(part, 0o666 & ~mask)  # a temporary file is private
-            os.replace(part, path)
-        except (soundfile.SoundFileError, OSError) as e:
-            raise AudioFileError(f"{path} cannot be written: {e}") from e
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)

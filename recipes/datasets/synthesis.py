@@ -20,8 +20,8 @@ from datasets.audio_io import resample
 from datasets.audio_io import to_int16
 from datasets.base import SAMPLE_RATE
 from datasets.base import SPLITS
+from tasks import TASKS
 
-TASKS = ("kws", "slu", "se")
 NOISE_SECONDS = 10
 # Shares of the voices' variants.
 _SHARES = {"train": (0.0, 0.7), "validation": (0.7, 0.85), "test": (0.85, 1.0)}
@@ -100,7 +100,7 @@ def _spoken(rng, split, text, label=None):
 
 def _random(task, split, seed, index, purpose):
     return np.random.default_rng(
-        [seed, TASKS.index(task), SPLITS.index(split), index, purpose]
+        [seed, list(TASKS).index(task), SPLITS.index(split), index, purpose]
     )
 
 
