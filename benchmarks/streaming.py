@@ -41,7 +41,7 @@ def main():
     print(f"{keras.backend.backend()}, {arguments.recurrent}")
     for frames in (1, 8, 64, 1024):
         seconds = processor_seconds(model, frames)
-        print(f"{frames:5d} frames a chunk  {seconds:.3f} s a second")
+        print(f"{frames:5d} frames per chunk  {seconds:.3f} s per second")
 
 
 if __name__ == "__main__":

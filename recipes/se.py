@@ -149,7 +149,7 @@ class SpeechEnhancement(trainer.Task):
         return [batches.utterance(i) for i in range(min(count or total, total))]
 
     def unpadded(self, split, count=None):
-        # Long utterances at a thousand frames a second take long to count.
+        # Long utterances at a thousand frames per second take long to count.
         for noisy, _ in self.utterances(split, 16 if count is None else 4):
             yield noisy[None, : self.validation_segment]
 

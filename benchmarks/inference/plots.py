@@ -6,8 +6,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from inference.report import find
-from inference.report import sparse_lanes
+from inference.doc_tables import find
+from inference.doc_tables import sparse_lanes
 
 COLORS = {
     ("float32", "float32"): "#1f4e8c",
@@ -19,7 +19,7 @@ COLORS = {
 
 
 def by_occupancy(results, path):
-    """Time against occupancy, with the line of time that is all products."""
+    """Time against occupancy, with the line of time that is all MACs."""
     names = [n for n in ("KWS", "SE", "512-512", "1024-1024") if n in results]
     names = names or list(results)[:4]
     figure, axes = plt.subplots(
@@ -63,7 +63,7 @@ def by_occupancy(results, path):
         axis.set_ylim(bottom=0)
         axis.set_xlabel("occupancy, %")
         axis.grid(alpha=0.25)
-    axes[0][0].set_ylabel("microseconds a frame")
+    axes[0][0].set_ylabel("microseconds per frame")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.tight_layout(rect=(0, 0.16, 1, 1))
     figure.legend(
@@ -118,7 +118,7 @@ def by_size(results, parameters, path):
     axis.set_xticks(x, names, fontsize=8, rotation=90)
     axis.minorticks_off()
     axis.set_xlabel("layer of DuSpaR (by parameters); others have as many")
-    axis.set_ylabel("microseconds a frame")
+    axis.set_ylabel("microseconds per frame")
     axis.grid(alpha=0.25, which="both")
     axis.legend(
         fontsize=7.5,

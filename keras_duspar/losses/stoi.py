@@ -49,7 +49,7 @@ class STOI(keras.losses.Loss):
       segment; the definition has no value for it.
 
     Over 160 real mixtures the correlation of the loss with `pystoi` is -0.9993;
-    `benchmarks/perceptual_losses.py` measures it, see `docs/losses.md`.
+    `studies/perceptual_losses.py` measures it, see `docs/losses.md`.
 
     Args:
         reduction: String, as in `keras.losses.Loss`. Default:

@@ -49,7 +49,7 @@ def load(task, sizes=None, seed=0, cache_dir=None, workers=None, progress=True):
         cache_dir: Folder of the cache, or `None` for
             `base.default_cache_dir()`.
         workers: Positive integer, number of worker processes, or `None` for
-            one a core.
+            one per core.
         progress: Boolean, whether to show a progress bar. Default: `True`.
 
     Returns:
@@ -114,7 +114,7 @@ def _make(chunks, workers, progress):
     """Yields the audio of all chunks, in order."""
     workers = workers or os.cpu_count() or 1
     total = sum(chunk.stop - chunk.start for chunk in chunks)
-    description = f"Synthesising speech ({chunks[0].task})"
+    description = f"Synthesizing speech ({chunks[0].task})"
     with (
         concurrent.futures.ThreadPoolExecutor(workers) as pool,
         bars.bar(description, total, progress) as advance,
@@ -144,7 +144,7 @@ def _run_worker(chunk):
         env={
             **os.environ,
             "PYTHONPATH": os.pathsep.join([here, path] if path else [here]),
-            # One process a core is enough.
+            # One process per core is enough.
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         },

@@ -1,7 +1,6 @@
 """The three recipes from end to end, in small, on the backend in use."""
 
 import csv
-import importlib
 import json
 
 import keras
@@ -9,12 +8,8 @@ import numpy as np
 import pytest
 
 import keras_duspar
+from tasks import TASKS
 
-TASKS = {
-    "kws": "KeywordSpotting",
-    "slu": "IntentRecognition",
-    "se": "SpeechEnhancement",
-}
 SMALL = {
     "kws": "--sizes 70 35 35 --batch-size 35",
     "slu": "--sizes 62 31 31 --batch-size 31",
@@ -57,9 +52,8 @@ def start(task, out, cache, arguments=""):
     """Runs a recipe in this process, in small; returns its exit code."""
     import trainer
 
-    recipe = importlib.import_module(task)
     return trainer.main(
-        getattr(recipe, TASKS[task]),
+        TASKS[task].recipe_class(),
         f"--out {out} --cache {cache} --units 8 --epochs 2 {SMALL[task]} "
         f"{arguments}".split(),
     )

@@ -215,6 +215,53 @@ def test_compare(tmp_path, kws, se):
     assert "different data" in page.text
 
 
+def test_compare_draws_curves_and_costs(tmp_path, kws):
+    gru = fake_run.make_run(tmp_path / "gru", layer="gru", units=12, epochs=9)
+    speeds = {kws: (0.031, 131000), gru: (0.06, 152000)}
+    for folder, (time, size) in speeds.items():
+        fake_run.write_json(
+            folder / "speed.json", {"ms_per_frame": time, "file_bytes": size}
+        )
+    page = checked(
+        comparison_page.compare([kws, gru], tmp_path / "compare.html")
+    )
+    for number in ("0.0310 ms", "0.0600 ms", "131 KB", "152 KB"):
+        assert page.text.count(number) == 2, number  # a bar and the table
+    rows = list(csv.DictReader((kws / "metrics.csv").open()))
+    shown = page.charts()
+    assert list(shown) == [
+        "Loss, training",
+        "Loss, validation",
+        "Accuracy in %, validation",
+    ]
+    chart = shown["Accuracy in %, validation"]
+    np.testing.assert_allclose(
+        np.array(chart["DuSpaR 16"], "float"),
+        [100 * float(row["val_accuracy"]) for row in rows],
+        atol=0.0051,
+    )
+    assert len(chart["places"]) == 30
+    assert chart["GRU 12"][8] != "–" and chart["GRU 12"][9:] == ["–"] * 21
+    found = {}
+    for svg in page.all("svg", **{"class": "chart"}):
+        title = svg["aria-label"].split(":")[0]
+        if " against " in title:
+            points = json.loads(svg["data-points"])
+            found[title] = [point["tip"].split("\n") for point in points]
+    assert list(found) == [
+        "Test accuracy in % against effective M MAC/s",
+        "Test accuracy in % against measured time in ms per frame",
+        "Test accuracy in % against size of model.tflite in KB",
+    ]
+    for tips in found.values():
+        assert [tip[:2] for tip in tips] == [
+            ["DuSpaR 16", "Test accuracy in %: 92.53"],
+            ["GRU 12", "Test accuracy in %: 92.53"],
+        ]
+    times = list(found.values())[1]
+    assert [tip[2].rpartition(" ")[2] for tip in times] == ["0.031", "0.06"]
+
+
 @pytest.mark.parametrize("folders", [[], "runs", None])
 def test_compare_needs_folders(tmp_path, folders):
     with pytest.raises(ValueError, match="`folders` must be a list of run"):

@@ -1,6 +1,6 @@
 """Makes data on which settings of the enhancer are compared.
 
-    python benchmarks/held_out_noise.py DATA OUT
+    python studies/held_out_noise.py DATA OUT
     python recipes/se.py --data OUT ...
 
 Settings chosen on the test mixtures would make their scores too good. From a

@@ -166,7 +166,7 @@ def opponent_tables(results):
             times_row.append(times(*ratio(f, base)) if base else None)
         clock.append(row)
         ratios.append(times_row)
-    header = ["microseconds a frame", *stacks]
+    header = ["microseconds per frame", *stacks]
     return (
         markdown(header, [*clock, empty]),
         markdown(["times DuSpaR at 50 %", *stacks], ratios),
@@ -221,7 +221,7 @@ def whole_table(whole):
         "",
         "file",
         "occupancy",
-        "microseconds a frame",
+        "microseconds per frame",
         "a frame is",
         "of real time",
     ]
@@ -301,7 +301,7 @@ def page(result):
     parts = [
         f"    {about['command']}\n\n{about['processor']}, kernel "
         f"`{about['kernel']}`; Python {about['python']}, {versions}; "
-        f"{about['date']}. Microseconds a frame, {about['statistic']} of "
+        f"{about['date']}. Microseconds per frame, {about['statistic']} of "
         f"{about['rounds']} turns (a third of them for large layers); "
         "in brackets the quartiles.",
     ]

@@ -1,6 +1,6 @@
 """How well the perceptual losses follow the metrics that they stand for.
 
-    python benchmarks/perceptual_losses.py --data FOLDER
+    python studies/perceptual_losses.py --data FOLDER
 
 FOLDER holds clean speech, noise and the mixtures' tables `mix_val.csv` and
 `mix_test.csv`, with the columns id, clean, noise, noise_offset_samples and

@@ -1,7 +1,7 @@
 """How long all trainings of the paper take: step times, and the arithmetic.
 
-    python benchmarks/paper_hours.py
-    python benchmarks/paper_hours.py --backends jax --repeats 5
+    python studies/paper_hours.py
+    python studies/paper_hours.py --backends jax --repeats 5
 
 Times the training step of DuSpaR and of the GRU of equal size at the paper's
 batch sizes on noise, in seconds of one core (`time.process_time()`, so that
@@ -82,7 +82,7 @@ def in_process(backend, task, repeats):
 
 def measure(task, repeats):
     """Core seconds of a training step, of DuSpaR and of the GRU."""
-    sys.path.insert(0, str(RECIPES))  # before this folder's `training.py`
+    sys.path.insert(0, str(RECIPES))
     import importlib  # noqa: PLC0415  (the backend is chosen by now)
 
     import numpy as np  # noqa: PLC0415

@@ -6,8 +6,8 @@ import pathlib
 import keras
 import numpy as np
 
-from inference import files
 from inference import lanes
+from inference import model_files
 from inference import stacks
 from keras_duspar import models
 from keras_duspar import tflite
@@ -93,10 +93,10 @@ class Trained:
             ):
                 layers = self.weights[first : first + len(widths)]
                 first += len(widths)
-                model = files.duspar_model(n, layers)
+                model = model_files.duspar_model(n, layers)
 
                 def make(path, *args, model=model, data=data):
-                    files.write_sparse(path, model, *args, data)
+                    model_files.write_sparse(path, model, *args, data)
 
                 name = f"{self.name}-{i}-{weights}-{operands}"
                 content = peers.store.get(name, make, weights, operands)

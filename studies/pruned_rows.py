@@ -1,10 +1,10 @@
 """Time of a step of a layer whose rows of weights are pruned.
 
-    python benchmarks/pruning.py
+    python studies/pruned_rows.py
 
 DuSpaR layers of 128 features and units with random weights, of which a share
 of the rows is zero, take turns on random numbers in the native library. Prints
-the median and the least microseconds a step, and the occupancy.
+the median and the least microseconds per step, and the occupancy.
 """
 
 import argparse

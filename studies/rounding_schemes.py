@@ -1,6 +1,6 @@
 """Rounds the model of a keyword-spotting run and tests what is left.
 
-    python benchmarks/quantization.py RUN --data FOLDER
+    python studies/rounding_schemes.py RUN --data FOLDER
 
 Every scheme is applied after training, with ranges from validation data, and
 simulated in Keras on the test data.

@@ -1,6 +1,6 @@
 """How long is a training step: Keras' loop, the native library, a GRU?
 
-    taskset -c 0 python benchmarks/training.py --backend jax --task kws
+    taskset -c 0 python benchmarks/training_time.py --backend jax --task kws
 
 The recurrent parts of the paper's three models, with a dense layer before
 (enhancement) and after them, are trained on random numbers. DuSpaR by Keras'
