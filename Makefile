@@ -112,7 +112,7 @@ bench: setup
 	  $(PIN) $(PY) benchmarks/training_time.py --backend $$backend --task $$task \
 	    --rounds 7 | tee -a build/bench/training.txt; \
 	done; done
-	KERAS_BACKEND=jax $(PIN) $(PY) benchmarks/streaming.py
+	KERAS_BACKEND=jax $(PIN) $(PY) benchmarks/stream_time.py
 	$(PY) benchmarks/threads.py
 
 # Experiments behind choices that were made. Set DATA to a folder with the

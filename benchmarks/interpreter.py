@@ -31,10 +31,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import kernels
 from inference import doc_tables
+from inference import figures
 from inference import lanes
 from inference import model_files
 from inference import peers
-from inference import plots
 from inference import stacks
 from inference import timing
 from inference import trained_runs
@@ -195,8 +195,8 @@ def main(arguments=None):
     out = pathlib.Path(options.out)
     (out / "interpreter.json").write_text(json.dumps(result, indent=1))
     (out / "interpreter.md").write_text(doc_tables.page(result))
-    plots.by_occupancy(result["stacks"], out / "occupancy.png")
-    plots.by_size(result["stacks"], result["parameters"], out / "sizes.png")
+    figures.by_occupancy(result["stacks"], out / "occupancy.png")
+    figures.by_size(result["stacks"], result["parameters"], out / "sizes.png")
     print(doc_tables.page(result))
     log(f"written to {out}")
 

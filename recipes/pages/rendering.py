@@ -25,8 +25,7 @@ def environment():
         undefined=jinja2.StrictUndefined,
     )
     found.filters |= {
-        name: getattr(formats, name)
-        for name in ("count", "rate", "percent", "duration", "is_number")
+        name: getattr(formats, name) for name in ("count", "is_number")
     }
     found.globals |= {
         "SPACE": formats.SPACE,

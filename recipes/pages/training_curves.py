@@ -74,8 +74,7 @@ def chart(base, names, rows, epochs, mark):
     title, factor, form = scale(base)
     series = []
     for i, name in enumerate(names):
-        values = [row.get(name) for row in rows]
-        values = [v * factor if _numeric(v) else None for v in values]
+        values = _column(rows, name, factor)
         validation = name.startswith("val_")
         series.append(plots.Series(_name(name, base), values, i, validation))
     if len(series) == 2 and series[0].dashed:  # the validation came first
@@ -105,18 +104,14 @@ def comparison(runs):
         base = name.removeprefix("val_")
         title, factor, form = scale(base)
         kind = "validation" if name.startswith("val_") else "training"
-        series = []
-        for i, run in enumerate(runs):
-            values = [row.get(name) for row in run.epochs]
-            values = [v * factor if _numeric(v) else None for v in values]
-            series.append(plots.Series(run.model, values, i))
-        x = list(range(1, longest + 1))
+        series = [
+            plots.Series(run.model, _column(run.epochs, name, factor), i)
+            for i, run in enumerate(runs)
+        ]
         if any(map(_numeric, (v for s in series for v in s.values))):
-            drawn.append(
-                plots.line_chart(
-                    f"{title}, {kind}", x, series, "epoch", _format(form)
-                )
-            )
+            x, title = list(range(1, longest + 1)), f"{title}, {kind}"
+            chart = plots.line_chart(title, x, series, "epoch", _format(form))
+            drawn.append(chart)
     return drawn
 
 
@@ -130,6 +125,11 @@ def scale(base):
         return title, metric.factor, f",.{metric.digits}f"
     words = base.removeprefix("val_").replace("_", " ")
     return words[:1].upper() + words[1:], 1, ".4g"
+
+
+def _column(rows, name, factor):
+    values = (row.get(name) for row in rows)
+    return [v * factor if _numeric(v) else None for v in values]
 
 
 def _format(form):

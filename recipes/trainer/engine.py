@@ -6,11 +6,11 @@ import time
 
 import keras
 import rich.console
-import rich.progress
 import tensorflow as tf
 
 import keras_duspar
 from datasets import pipeline
+from datasets import progress as bars
 from keras_duspar.layers import native_loop
 from pages import run_page
 from trainer import checkpoint
@@ -131,21 +131,20 @@ class Training:
         """Trains to the last epoch."""
         steps = len(self.batches)
         first = self.progress.step // steps
-        with progress_bar(self.console, self.job.leads) as bar:
-            total = steps * self.config.epochs
-            shown = bar.add_task("training", total=total)
+        total = steps * self.config.epochs
+        with bars.bar(
+            "training", total, self.job.leads, console=self.console
+        ) as advance:
+            advance(self.progress.step)
             for epoch in range(first, self.config.epochs):
-                update = functools.partial(
-                    bar.update,
-                    shown,
-                    description=f"epoch {epoch + 1}/{self.config.epochs}",
-                )
+                name = f"epoch {epoch + 1}/{self.config.epochs}"
+                step = functools.partial(advance, name=name)
                 with self.job.scope(), self.job.watched():
                     self._begin_epoch(epoch)
-                    self._train_epoch(epoch, update)
+                    self._train_epoch(epoch, step)
                 self._end_epoch(epoch)
 
-    def _train_epoch(self, epoch, update):
+    def _train_epoch(self, epoch, advance):
         steps = len(self.batches)
         progress = self.progress
         dataset = pipeline.to_dataset(
@@ -155,7 +154,7 @@ class Training:
         for batch in dataset.as_numpy_iterator():
             self._step(*self.task.feed(batch))
             self._show_path()
-            update(completed=progress.step)
+            advance()
             progress.seconds = time.monotonic() - started
             if (
                 self.job.leads
@@ -255,25 +254,6 @@ class Training:
             highlight=False,
             soft_wrap=True,
         )
-
-
-def progress_bar(console, shown=True):
-    """The bar of a training: steps, time that went by and time that is left.
-
-    Args:
-        console: A `rich.console.Console`.
-        shown: Boolean, whether to show it. Default: `True`.
-    """
-    return rich.progress.Progress(
-        rich.progress.TextColumn("{task.description}"),
-        rich.progress.BarColumn(),
-        rich.progress.MofNCompleteColumn(),
-        rich.progress.TimeElapsedColumn(),
-        rich.progress.TextColumn("left"),
-        rich.progress.TimeRemainingColumn(),
-        console=console,
-        disable=not shown,
-    )
 
 
 def optimizer(config, rate, steps):

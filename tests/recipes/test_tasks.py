@@ -42,13 +42,13 @@ def test_no_recipe_module_has_the_name_of_another():
             names[path.parent.name].add(
                 path.parent.relative_to(ROOT).as_posix()
             )
-    # Within the data, what a name means is told by the package.
+    # What users type stays, and the data has a vocabulary of its own.
     ours = ("recipes/", "benchmarks/", "studies/")
     clashes = {
         name: sorted(places)
         for name, places in names.items()
         if len(places) > 1
         and any(place.startswith(ours) for place in places)
-        and not any(place.startswith("recipes/datasets/") for place in places)
+        and name not in ("report", "base", "batches", "decoding")
     }
     assert not clashes

@@ -242,17 +242,20 @@ def test_progress_tells_the_time_that_is_left():
 
     import rich.console
 
-    from trainer import engine
+    from datasets import progress
 
     text = io.StringIO()
     console = rich.console.Console(file=text, width=120)
-    with engine.progress_bar(console) as bar:
-        bar.get_time = iter(range(0, 999, 3)).__next__  # 3 s a look
-        shown = bar.add_task("training", total=2)
-        bar.update(shown, completed=1)
-        bar.update(shown, completed=2)
+    console.get_time = iter(range(0, 999, 3)).__next__  # 3 s per look
+    with progress.bar("training", 2, console=console) as advance:
+        advance()
+        advance(name="epoch 1/1")
     line = text.getvalue().splitlines()[-1]
-    assert "2/2" in line and line.rstrip().endswith("left 0:00:00")
+    assert (
+        "epoch 1/1" in line
+        and "2/2" in line
+        and line.rstrip().endswith("left 0:00:00")
+    )
     assert line.count("0:00:00") == 1  # some time went by
 
 

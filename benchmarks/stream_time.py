@@ -1,6 +1,6 @@
 """How much of a processor a stream takes, by the length of its chunks.
 
-    KERAS_BACKEND=jax python benchmarks/streaming.py
+    KERAS_BACKEND=jax python benchmarks/stream_time.py
 
 Runs the paper's speech enhancer, untrained, on noise and prints the seconds of
 processor time that a second of audio takes once the step is compiled, the best
