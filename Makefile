@@ -117,17 +117,17 @@ bench: setup
 	@if command -v valgrind > /dev/null; then \
 	  $(PIN) $(PY) benchmarks/kernels.py --instructions; fi
 	@set -e; for backend in $(BACKENDS); do for task in kws slu se; do \
-	  $(PIN) $(PY) benchmarks/training.py --backend $$backend --task $$task \
+	  $(PIN) $(PY) benchmarks/training_time.py --backend $$backend --task $$task \
 	    --rounds 7 | tee -a build/bench/training.txt; \
 	done; done
-	KERAS_BACKEND=jax $(PIN) $(PY) benchmarks/streaming.py
+	KERAS_BACKEND=jax $(PIN) $(PY) benchmarks/stream_time.py
 	$(PY) benchmarks/threads.py
 
 # Experiments behind choices that were made. Set DATA to a folder with the
 # subfolders kws and se.
 DATA ?= ../shared/data
 studies: setup
-	$(PY) benchmarks/perceptual_losses.py --data $(DATA)/se
+	$(PY) studies/perceptual_losses.py --data $(DATA)/se
 	KERAS_BACKEND=jax $(PY) benchmarks/gate_bias.py --data $(DATA)/kws
 
 lint: setup

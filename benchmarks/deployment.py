@@ -27,7 +27,7 @@ import keras_duspar
 from keras_duspar import losses
 from keras_duspar import tflite
 from keras_duspar.profiling import text_table
-from training import config as configs
+from trainer import config as configs
 
 TASKS = {
     "kws": "KeywordSpotting",

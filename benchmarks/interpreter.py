@@ -30,14 +30,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import kernels
-from inference import files
+from inference import doc_tables
+from inference import figures
 from inference import lanes
+from inference import model_files
 from inference import peers
-from inference import plots
-from inference import report
 from inference import stacks
 from inference import timing
-from inference import trained
+from inference import trained_runs
 
 from keras_duspar import native
 
@@ -111,11 +111,11 @@ class Bench:
     def __init__(self, options):
         self.quick, self.statistic = options.quick, options.statistic
         self.rounds = options.rounds or (3 if options.quick else 51)
-        self.formats = files.FORMATS[:: 3 if options.quick else 1]
+        self.formats = model_files.FORMATS[:: 3 if options.quick else 1]
         self.occupancies = stacks.OCCUPANCIES
         if options.quick:
             self.occupancies = (0.25, 0.5, 1.0)
-        store = files.Files(pathlib.Path(options.out) / "files")
+        store = model_files.Files(pathlib.Path(options.out) / "files")
         self.peers = peers.Peers(store, dense_library(log), log)
 
     def measure(self, lanes, large=False):
@@ -140,13 +140,13 @@ class Bench:
         layers, whole = {}, {}
         for run, data in runs:
             log(run)
-            model = trained.Trained(run, data)
+            model = trained_runs.Trained(run, data)
             name = f"{model.task}, {pathlib.Path(run).name}"
             turns = model.sparse(self.peers, self.formats)
             turns += [] if self.quick else self.peers.opponents(model.stack)
             layers[name] = self.measure(turns)
             whole[name] = self.measure(
-                trained.whole_lanes(
+                trained_runs.whole_lanes(
                     self.peers,
                     model.task,
                     self.formats,
@@ -160,9 +160,9 @@ class Bench:
     def whole(self):
         """Figures of the paper's models, untrained, and of RNNoise."""
         found = {}
-        for task in trained.BUILDERS:
+        for task in trained_runs.BUILDERS:
             log(f"{task}, whole")
-            turns = trained.whole_lanes(self.peers, task, self.formats)
+            turns = trained_runs.whole_lanes(self.peers, task, self.formats)
             if task == "se":
                 turns += self.peers.attempt(
                     "RNNoise", lanes.RNNoise, runtime="C", seconds=0.01
@@ -179,7 +179,7 @@ def main(arguments=None):
     if options.stack:
         chosen = [s for s in stacks.STACKS if s.name in options.stack]
     result = {
-        "about": report.surroundings(
+        "about": doc_tables.surroundings(
             command=shlex.join(["python", *sys.argv]),
             kernel=native.kernels()[0],
             rounds=bench.rounds,
@@ -194,10 +194,10 @@ def main(arguments=None):
     result["missing"] = bench.peers.missing
     out = pathlib.Path(options.out)
     (out / "interpreter.json").write_text(json.dumps(result, indent=1))
-    (out / "interpreter.md").write_text(report.page(result))
-    plots.by_occupancy(result["stacks"], out / "occupancy.png")
-    plots.by_size(result["stacks"], result["parameters"], out / "sizes.png")
-    print(report.page(result))
+    (out / "interpreter.md").write_text(doc_tables.page(result))
+    figures.by_occupancy(result["stacks"], out / "occupancy.png")
+    figures.by_size(result["stacks"], result["parameters"], out / "sizes.png")
+    print(doc_tables.page(result))
     log(f"written to {out}")
 
 

@@ -132,7 +132,7 @@ def time_tables(figures):
                 ]
             )
         parts.append(markdown(header, lines))
-    return "Microseconds a step, medians.\n\n" + "\n\n".join(parts) + "\n"
+    return "Microseconds per step, medians.\n\n" + "\n\n".join(parts) + "\n"
 
 
 def count(program, stack, kernel):
@@ -187,7 +187,7 @@ def instruction_tables(figures):
                 ]
             )
         parts.append(markdown(header, lines))
-    return "Instructions a step.\n\n" + "\n\n".join(parts) + "\n"
+    return "Instructions per step.\n\n" + "\n\n".join(parts) + "\n"
 
 
 def main(arguments=None):

@@ -4,7 +4,7 @@
 
 Noise that comes and goes is enhanced a millisecond at a time by the converted
 model. Printed are the memory of the process before and after, the largest
-difference from the Keras model over the first minute, and the time a frame.
+difference from the Keras model over the first minute, and the time per frame.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def main():
     if before is not None:
         print(f"memory after 1 min {before:.1f} MB, at the end {after:.1f} MB")
     print(
-        f"time a frame {1e6 * spent / seconds / len(noise):.0f} us, "
+        f"time per frame {1e6 * spent / seconds / len(noise):.0f} us, "
         f"{100 * spent / seconds:.1f} % of real time, one core"
     )
 

@@ -3,7 +3,7 @@
     python benchmarks/threads.py
 
 Converts an untrained keyword spotter for whole recordings and runs the file on
-noise with each number of threads in turn. Prints the median milliseconds a
+noise with each number of threads in turn. Prints the median milliseconds per
 call; results of all must be equal to the last bit.
 """
 

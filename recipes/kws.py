@@ -5,27 +5,27 @@
 
 A log-mel front end, two recurrent layers and a linear classifier on every
 frame, whose scores are averaged over time; cross entropy. Without `--data` 35
-words are spoken by a synthesiser, in voices that differ between training and
+words are spoken by a synthesizer, in voices that differ between training and
 test.
 """
 
 import dataclasses
 import sys
 
-import startup  # noqa: F401 - before Keras is imported
+import prepare  # noqa: F401 - before Keras is imported
 
 # isort: split
 import keras
 import numpy as np
 
-import training
+import trainer
 from datasets.batches import KeywordBatches
 from keras_duspar import models
-from training.task import confusion_rows
+from trainer.task import confusion_rows
 
 
 @dataclasses.dataclass(kw_only=True)
-class Config(training.Config):
+class Config(trainer.Config):
     task = "kws"
     presets = {
         "demo": {"epochs": 15},
@@ -35,7 +35,7 @@ class Config(training.Config):
     }
 
 
-class KeywordSpotting(training.Task):
+class KeywordSpotting(trainer.Task):
     config_class = Config
     metrics = (
         lambda: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
@@ -94,4 +94,4 @@ class KeywordSpotting(training.Task):
 
 
 if __name__ == "__main__":
-    sys.exit(training.main(KeywordSpotting))
+    sys.exit(trainer.main(KeywordSpotting))

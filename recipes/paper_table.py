@@ -1,8 +1,8 @@
-"""The paper's three models: parameters, products and occupancy.
+"""The paper's three models: parameters, MACs and occupancy.
 
     python recipes/paper_table.py
 
-Every model is built and run on a second of noise, and its products are
+Every model is built and run on a second of noise, and its MACs are
 counted. The models are not trained: the occupancy of DuSpaR and of Delta-GRU
 depends on training and data, and is shown as the paper's only.
 """
@@ -10,23 +10,17 @@ depends on training and data, and is shown as the paper's only.
 import argparse
 import logging
 
-import startup  # noqa: F401 - before Keras is imported
+import prepare  # noqa: F401 - before Keras is imported
 
 # isort: split
 import keras
 import numpy as np
 
 import keras_duspar
-from keras_duspar import models
+import paper
+from datasets.base import SAMPLE_RATE
 from keras_duspar.profiling import text_table
-from training import paper
-
-# The enhancer's 16,000 samples a second make 1001 frames, both ends included.
-TASKS = {
-    "kws": (models.keyword_spotter, 62.5),
-    "slu": (models.intent_recognizer, 62.5),
-    "se": (models.speech_enhancer, 1001),
-}
+from tasks import TASKS
 
 COLUMNS = (
     "task",
@@ -53,12 +47,12 @@ def depends_on_training(profile):
 
 def row(printed):
     """One row of the table, counted now and as printed in the paper."""
-    build, steps_per_second = TASKS[printed.task]
-    noise = np.random.default_rng(0).normal(0, 0.1, (1, 16000))
+    task = TASKS[printed.task]
+    noise = np.random.default_rng(0).normal(0, 0.1, (1, SAMPLE_RATE))
     profile = keras_duspar.profile(
-        build(printed.layer, printed.units),
+        task.build(printed.layer, printed.units),
         noise.astype("float32"),
-        steps_per_second,
+        task.frames_per_second,
     )
     occupancy = f"{100 * profile.occupancy:.2f} %"
     if depends_on_training(profile):
@@ -79,7 +73,7 @@ def row(printed):
 
 def main():
     parser = argparse.ArgumentParser(
-        description="Prints parameters and products of the paper's models."
+        description="Prints parameters and MACs of the paper's models."
     )
     parser.parse_args()
     # Twelve models are compiled one after the other, which TensorFlow takes
@@ -93,8 +87,8 @@ def main():
     print(text_table(COLUMNS, rows, left=("task", "layer")))
     print(
         "\nColumns from 'paper:' on are as printed there. Its SLU figures are "
-        "averages over\nutterances; ours are at the nominal 62.5 frames a "
-        "second."
+        "averages over\nutterances; ours are at the nominal 62.5 frames "
+        "per second."
     )
 
 

@@ -3,8 +3,8 @@
     python recipes/report.py sweeps/kws-paper
     python recipes/report.py sweeps/kws-paper sweeps/slu-paper --out figure
 
-Task performance against effective products and against measured time, a curve
-a model, as PNG, SVG and a page that shows the numbers under the pointer and
+Task performance against effective MACs and against measured time, one curve
+per model, as PNG, SVG and a page that shows the numbers under the pointer and
 needs no network.
 """
 
@@ -12,14 +12,14 @@ import argparse
 import pathlib
 import sys
 
-import startup  # noqa: F401 - before Keras is imported
+import prepare  # noqa: F401 - before Keras is imported
 
 # isort: split
-from tradeoff import figure
-from tradeoff import page
+from pages import tradeoff_page
+from tradeoff import panels
 from tradeoff import points
-from tradeoff.tasks import Task
-from training.errors import TrainingError
+from tradeoff.task_curves import TaskCurves
+from trainer.errors import TrainingError
 
 STEM = "tradeoff"
 
@@ -34,7 +34,7 @@ def main(arguments=None):
         "results",
         nargs="+",
         help="folders of sweeps, or their results.csv or results.parquet, one "
-        "for a task",
+        "per task",
     )
     parser.add_argument(
         "--out", help="folder to write to (default: that of the first sweep)"
@@ -55,15 +55,15 @@ def main(arguments=None):
             )
         out = pathlib.Path(options.out or tasks[0].folder)
         out.mkdir(parents=True, exist_ok=True)
-        files = figure.draw(tasks, out / STEM)
-        files.append(page.write(tasks, out / f"{STEM}.html"))
+        files = panels.draw(tasks, out / STEM)
+        files.append(tradeoff_page.write(tasks, out / f"{STEM}.html"))
     except (TrainingError, OSError, ImportError) as error:
         print(f"report.py: {error}", file=sys.stderr)
         return 1
     for task in tasks:
         print(f"\n{task.name}: {task.data}\n")
-        print(markdown(*page.paper_rows(task)))
-        columns, rows = page.pair_rows(task)
+        print(markdown(*tradeoff_page.paper_rows(task)))
+        columns, rows = tradeoff_page.pair_rows(task)
         if rows:
             print(markdown(columns, rows))
     print("\n".join(str(file) for file in files))
@@ -71,10 +71,10 @@ def main(arguments=None):
 
 
 def read(path, parameters):
-    """The `Task` of a sweep."""
+    """The `TaskCurves` of a sweep."""
     rows = points.read(path)
     path = pathlib.Path(path)
-    return Task(rows, parameters, path if path.is_dir() else path.parent)
+    return TaskCurves(rows, parameters, path if path.is_dir() else path.parent)
 
 
 def markdown(columns, rows):

@@ -4,35 +4,37 @@
     python recipes/se.py --data voicebank_demand --preset paper
 
 A linear encoder of frames of 32 samples, four recurrent layers, a mask, a
-linear decoder and overlap-add. Training minimises a sum of squared error,
+linear decoder and overlap-add. Training minimizes a sum of squared error,
 PMSQE, STOI loss and negative SI-SNR, the paper's after a longer time with the
-squared error alone. Without `--data` sentences are spoken by a synthesiser and
+squared error alone. Without `--data` sentences are spoken by a synthesizer and
 mixed with noise.
 """
 
 import dataclasses
 import sys
 
-import startup  # noqa: F401 - before Keras is imported
+import prepare  # noqa: F401 - before Keras is imported
 
 # isort: split
 import keras
 import numpy as np
 import soundfile
 
-import training
+import trainer
+from datasets.base import SAMPLE_RATE
 from datasets.batches import EnhancementBatches
 from keras_duspar import losses
 from keras_duspar import metrics
 from keras_duspar import models
 from keras_duspar.utils import checks
-from training.config import setting
+from tasks import TASKS
+from trainer.config import setting
 
-SAMPLE_RATE = 16000
+METRICS = TASKS["se"].metrics
 
 
 @dataclasses.dataclass(kw_only=True)
-class Config(training.Config):
+class Config(trainer.Config):
     task = "se"
     # Between 2 and 400 frames, of a millisecond each: noise is slow.
     slow = [-6.0, 0.0]
@@ -88,7 +90,7 @@ class Config(training.Config):
         checks.number("mask_floor", self.mask_floor, "[0, 1)")
 
 
-class SpeechEnhancement(training.Task):
+class SpeechEnhancement(trainer.Task):
     config_class = Config
     best_by = ("-val_loss",)
 
@@ -147,7 +149,7 @@ class SpeechEnhancement(training.Task):
         return [batches.utterance(i) for i in range(min(count or total, total))]
 
     def unpadded(self, split, count=None):
-        # Long utterances at a thousand frames a second take long to count.
+        # Long utterances at a thousand frames per second take long to count.
         for noisy, _ in self.utterances(split, 16 if count is None else 4):
             yield noisy[None, : self.validation_segment]
 
@@ -200,7 +202,7 @@ class SpeechEnhancement(training.Task):
                 verbose=int(self.progress),
             )
             utterances[name] = scores["utterances"]
-            for metric in ("pesq_wb", "stoi", "si_sdr"):
+            for metric in METRICS:
                 result.setdefault(metric, {})[name] = scores[metric]
                 failed = len(scores["failed"][metric])
                 result["failed"] = result.get("failed", 0) + failed
@@ -226,7 +228,7 @@ class SpeechEnhancement(training.Task):
                 row[kind] = f"{number}_{kind}.wav"
                 with folder.replacing(f"examples/{row[kind]}") as path:
                     soundfile.write(path, samples, SAMPLE_RATE, "PCM_16")
-            for metric in ("pesq_wb", "stoi", "si_sdr"):
+            for metric in METRICS:
                 row[metric] = {
                     kind: scores[index][metric]
                     for kind, scores in utterances.items()
@@ -238,11 +240,7 @@ class SpeechEnhancement(training.Task):
         return {
             label: f"{test[metric]['noisy']:.3f} noisy, "
             f"{test[metric]['enhanced']:.3f} enhanced"
-            for metric, label in (
-                ("pesq_wb", "PESQ-WB"),
-                ("stoi", "STOI"),
-                ("si_sdr", "SI-SDR dB"),
-            )
+            for metric, label in zip(METRICS, ("PESQ-WB", "STOI", "SI-SDR dB"))
             if None not in test[metric].values()
         }
 
@@ -268,4 +266,4 @@ def enhance(model, recordings, batch_size=16):
 
 
 if __name__ == "__main__":
-    sys.exit(training.main(SpeechEnhancement))
+    sys.exit(trainer.main(SpeechEnhancement))

@@ -7,32 +7,32 @@ A log-mel front end, two recurrent layers, each followed by a mean over four
 frames, and a linear classifier, trained by CTC with a cross entropy beside it
 in the first half of the epochs. A command is understood if the decoded intent
 is exactly right. Without `--data` commands for 31 intents are spoken by a
-synthesiser.
+synthesizer.
 """
 
 import dataclasses
 import sys
 
-import startup  # noqa: F401 - before Keras is imported
+import prepare  # noqa: F401 - before Keras is imported
 
 # isort: split
 import keras
 import numpy as np
 from keras import ops
 
-import training
+import trainer
 from datasets.batches import IntentBatches
 from keras_duspar import losses
 from keras_duspar import models
 from keras_duspar.utils import checks
-from training.config import setting
-from training.task import confusion_rows
+from trainer.config import setting
+from trainer.task import confusion_rows
 
 CTC, CTC_AND_CROSS_ENTROPY = "ctc", "ctc and cross entropy"
 
 
 @dataclasses.dataclass(kw_only=True)
-class Config(training.Config):
+class Config(trainer.Config):
     task = "slu"
     # Between 4 and 20 frames or groups of them: an intent is known at the end.
     slow = [-3.0, -1.0]
@@ -98,7 +98,7 @@ class CTCAndCrossEntropy(losses.CTC):
         return ctc + self.weight * self.cross_entropy.call(y_true, y_pred)
 
 
-class IntentRecognition(training.Task):
+class IntentRecognition(trainer.Task):
     config_class = Config
 
     def build(self):
@@ -197,4 +197,4 @@ def accuracy(decoded, true):
 
 
 if __name__ == "__main__":
-    sys.exit(training.main(IntentRecognition))
+    sys.exit(trainer.main(IntentRecognition))

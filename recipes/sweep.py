@@ -16,29 +16,24 @@ import os
 import pathlib
 import sys
 
-import startup  # noqa: F401 - before Keras is imported
+import prepare  # noqa: F401 - before Keras is imported
 
 # isort: split
 import keras
-import numpy as np
 import rich.console
 
-from datasets import base
 from datasets.base import DataError
 from keras_duspar.utils import checks
 from sweeping import cluster
 from sweeping import grid as grids
+from sweeping import speed
 from sweeping.driver import Sweep
 from sweeping.monitor import Monitor
-from sweeping.trial import TASKS
 from sweeping.trial import only_one
-from training import config as configs
-from training.errors import TrainingError
-from training.run_folder import RunFolder
-
-# Of test recordings, one after the other, that the models are timed on.
-AUDIO_SECONDS = 10
-
+from tasks import TASKS
+from trainer import config as configs
+from trainer.errors import TrainingError
+from trainer.run_folder import RunFolder
 
 OPTIONS = {
     "task": {"choices": tuple(TASKS), "required": True, "help": "the recipe"},
@@ -48,8 +43,8 @@ OPTIONS = {
     },
     "out": {"help": "folder of the sweep (default: sweeps/ and a name)"},
     "address": {"help": "a Ray cluster; this machine if absent"},
-    "cpus": {"type": float, "default": 1.0, "help": "cores of a trial"},
-    "gpus": {"type": float, "default": 0.0, "help": "GPUs of a trial"},
+    "cpus": {"type": float, "default": 1.0, "help": "cores per trial"},
+    "gpus": {"type": float, "default": 0.0, "help": "GPUs per trial"},
     "workers": {
         "type": int,
         "help": "the most trials at a time; all that there is room for if "
@@ -104,7 +99,7 @@ def parse(arguments):
     task = task.parse_known_args(arguments)[0].task
     configs.add_arguments(
         parser.add_argument_group("settings of all trials"),
-        TASKS.get(task, TASKS["kws"]).config_class,
+        TASKS.get(task, TASKS["kws"]).recipe_class().config_class,
         without=grids.SWEPT,
     )
     options = parser.parse_args(arguments)
@@ -122,7 +117,7 @@ def run(options, settings):
     checks.number("measure_seconds", options.measure_seconds, "(0, inf)")
     if options.workers is not None:
         checks.positive_integer("workers", options.workers)
-    task_class = TASKS[options.task]
+    task_class = TASKS[options.task].recipe_class()
     file = grids.find(options.task, options.grid)
     settings.setdefault("backend", keras.config.backend())
     trials = grids.trials(task_class.config_class, file, settings)
@@ -149,8 +144,7 @@ def run(options, settings):
                 options.gpus,
             )
         # Nothing else runs now.
-        audio = np.concatenate(list(next(task.unpadded("test"))))
-        audio = audio[: AUDIO_SECONDS * base.SAMPLE_RATE]
+        audio = speed.recordings(task)
         sweep.measure(audio, options.measure_seconds, monitor)
     monitor.print(f"Results: {out / 'results.csv'}, results.parquet")
     for name, error in sweep.failed.items():

@@ -39,7 +39,7 @@ class Lane:
         self._at = 0
 
     def run(self, steps):
-        """Runs the next frames; returns nanoseconds a frame."""
+        """Runs the next frames; returns nanoseconds per frame."""
         total = 0
         for _ in range(steps):
             x = self._frames[self._at : self._at + 1]
@@ -56,7 +56,7 @@ class Lane:
         return total / steps
 
     def occupancy(self):
-        """Effective over dense products since the start, or `None`."""
+        """Effective over dense MACs since the start, or `None`."""
         counts = np.zeros(2)
         for part, _, _ in self._parts:
             counts += part.counts() if hasattr(part, "counts") else 0
@@ -135,7 +135,7 @@ class FilePart:
         return self._get(self._y).reshape(1, -1), taken
 
     def counts(self):
-        """Effective and dense products."""
+        """Effective and dense MACs."""
         if self._handle is None:
             return np.zeros(2)
         operands = [
@@ -310,7 +310,7 @@ class DenseKernel:
             self._free(self._stack)
 
     def run(self, steps):
-        """Runs the next frames; returns nanoseconds a frame."""
+        """Runs the next frames; returns nanoseconds per frame."""
         count = len(self._frames) // 2
         steps = min(steps, count)
         frames = self._frames[self._at :]
@@ -324,7 +324,7 @@ class DenseKernel:
         return taken / steps
 
     def occupancy(self):
-        """All products are computed."""
+        """All MACs are computed."""
         return None
 
 
@@ -350,7 +350,7 @@ class RNNoise:
         self._out = np.zeros(480, "float32")
 
     def run(self, steps):
-        """Runs frames; returns nanoseconds a frame."""
+        """Runs frames; returns nanoseconds per frame."""
         total = 0
         out = ctypes.c_void_p(self._out.ctypes.data)
         for i in range(steps):
@@ -361,5 +361,5 @@ class RNNoise:
         return total / steps
 
     def occupancy(self):
-        """All products are computed."""
+        """All MACs are computed."""
         return None

@@ -7,8 +7,8 @@ import zlib
 
 import numpy as np
 
-from inference import files
 from inference import lanes
+from inference import model_files
 from inference import stacks
 from keras_duspar import native
 from keras_duspar import tflite
@@ -38,7 +38,7 @@ class Peers:
     """Makes lanes.
 
     Args:
-        store: `files.Files`.
+        store: `model_files.Files`.
         library: Path of the library of dense kernels, or `None`.
         log: Function that takes a line of text.
     """
@@ -60,7 +60,7 @@ class Peers:
 
     def empty(self):
         """The lane of a file that does nothing."""
-        content = self.store.get("empty", files.write_empty)
+        content = self.store.get("empty", model_files.write_empty)
         part = lanes.FilePart(content)
         frames = np.zeros((1, 8), "f")
         return lanes.Lane("empty file", frames, [(part, 1)], runtime="LiteRT")
@@ -84,7 +84,7 @@ class Peers:
                         stack, i, features, template[first:last],
                         weights, operands, frames,
                     )  # fmt: skip
-                    content = files.change_biases(
+                    content = model_files.change_biases(
                         content, at[occupancy][first:last], operands
                     )
                     parts.append((lanes.FilePart(content), pool))
@@ -111,8 +111,8 @@ class Peers:
 
         def make(path):
             self.log(f"converting {name}")
-            model = files.duspar_model(features, layers)
-            files.write_sparse(path, model, weights, operands, data)
+            model = model_files.duspar_model(features, layers)
+            model_files.write_sparse(path, model, weights, operands, data)
 
         return self.store.get(name, make)
 
@@ -126,7 +126,7 @@ class Peers:
             first += len(widths)
 
             def make(path, features=features, segment=segment):
-                model = files.duspar_model(features, segment)
+                model = model_files.duspar_model(features, segment)
                 tflite.convert(model, path, streaming=True, ops="builtin")
 
             name = file_name("DuSpaR", features, widths, "builtin")
@@ -148,7 +148,7 @@ class Peers:
         for features, widths, pool in stack.segments(kind):
 
             def make(path, features=features, widths=widths):
-                files.write_cells(path, kind, features, widths, type_)
+                model_files.write_cells(path, kind, features, widths, type_)
 
             name = file_name(kind, features, widths, type_)
             parts.append((lanes.FilePart(self.store.get(name, make)), pool))
@@ -207,7 +207,7 @@ class Peers:
             "DuSpaR of built-in operators", self.builtin, stack
         )
         for kind in ("GRU", "LSTM"):
-            for type_ in files.TYPES:
+            for type_ in model_files.TYPES:
                 name = f"LiteRT {kind}, {type_}"
                 found += self.attempt(name, self.litert, stack, kind, type_)
         for int8 in (False, True):

@@ -33,7 +33,7 @@ def measure(lanes, rounds, statistic="median"):
 
 
 def figures(lane, statistic):
-    """Microseconds a frame of a lane: `us`, and more of its turns."""
+    """Microseconds per frame of a lane: `us`, and more of its turns."""
     low, median, high = np.percentile(lane.times, (25, 50, 75))
     found = {
         "low_us": low,

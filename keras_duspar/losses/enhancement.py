@@ -21,7 +21,7 @@ class Enhancement(WaveformLoss):
 
     The default weights give the four terms gradients of about the same size
     where that second stage begins. Measured on the 120 mixtures of
-    `mix_val.csv` by `benchmarks/perceptual_losses.py`: an ideal Wiener filter
+    `mix_val.csv` by `studies/perceptual_losses.py`: an ideal Wiener filter
     stands for the model after the first stage, since it has the least squared
     error (its SI-SNR is 18.6 dB, the median). The medians of the gradients'
     norms with respect to the samples of the estimate are then

@@ -116,7 +116,7 @@ class PMSQE(WaveformLoss):
 
     Over 160 real mixtures the correlation of the loss with PESQ-WB is -0.908
     (Pearson's) and -0.911 (Spearman's), and -0.936 with P.862's score before
-    its mapping to an opinion score; `benchmarks/perceptual_losses.py` measures
+    its mapping to an opinion score; `studies/perceptual_losses.py` measures
     it, see `docs/losses.md`.
 
     Args:

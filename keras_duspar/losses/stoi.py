@@ -49,7 +49,7 @@ class STOI(WaveformLoss):
       segment; the definition has no value for it.
 
     Over 160 real mixtures the correlation of the loss with `pystoi` is -0.9993;
-    `benchmarks/perceptual_losses.py` measures it, see `docs/losses.md`.
+    `studies/perceptual_losses.py` measures it, see `docs/losses.md`.
 
     Reference:
         Taal et al., 2011, "An algorithm for intelligibility prediction of

@@ -3,10 +3,10 @@
 import contextlib
 import os
 import pathlib
-import tempfile
 
 import numpy as np
 
+from keras_duspar.utils import files
 from keras_duspar.utils.optional import optional_package
 
 # Samples per second that models, losses and metrics are made for.
@@ -16,7 +16,24 @@ BLOCK_SECONDS = 1.0
 
 
 class AudioFileError(ValueError):
-    """A file that cannot be read or written; the message says why."""
+    """A file that cannot be read or written.
+
+    Args:
+        path: The file.
+        reason: String, what is wrong: a predicate of which the file is the
+            subject, such as `"is empty"`.
+    """
+
+    def __init__(self, path, reason):
+        super().__init__(f"{path} {reason}.")
+        self.reason = reason
+
+
+class NotFiniteError(AudioFileError):
+    """A file with samples that are NaN or infinite, which none records."""
+
+    def __init__(self, path):
+        super().__init__(path, "holds samples that are NaN or infinite")
 
 
 class AudioFile:
@@ -40,19 +57,18 @@ class AudioFile:
         self._soundfile = optional_package("soundfile", "runtime")
         if not self.path.is_file():
             what = "is no file" if self.path.exists() else "does not exist"
-            raise AudioFileError(f"{path} {what}.")
+            raise AudioFileError(path, what)
         if self.path.stat().st_size == 0:
-            raise AudioFileError(f"{path} is empty.")
+            raise AudioFileError(path, "is empty")
         try:
             self._file = self._soundfile.SoundFile(str(self.path))
         except PermissionError as e:
-            raise AudioFileError(f"{path} cannot be read: {e}.") from e
+            raise AudioFileError(path, f"cannot be read: {e}") from e
         except (self._soundfile.SoundFileError, RuntimeError, TypeError) as e:
             if not os.access(self.path, os.R_OK):
-                raise AudioFileError(f"{path} must not be read.") from e
-            raise AudioFileError(
-                f"{path} is no audio file, or a damaged one."
-            ) from e
+                raise AudioFileError(path, "must not be read") from e
+            reason = "is no audio file, or a damaged one"
+            raise AudioFileError(path, reason) from e
         self.rate = self._file.samplerate
         self.channels = self._file.channels
         self.length = self._file.frames
@@ -85,21 +101,22 @@ class AudioFile:
             try:
                 block = self._file.read(size, dtype="float32", always_2d=True)
             except (self._soundfile.SoundFileError, RuntimeError) as e:
-                raise AudioFileError(
-                    f"{self.path} is damaged after "
-                    f"{self.read / self.rate:.2f} s."
-                ) from e
+                reason = f"is damaged after {self.read / self.rate:.2f} s"
+                raise AudioFileError(self.path, reason) from e
             if not np.isfinite(block).all():
-                raise AudioFileError(
-                    f"{self.path} holds samples that are NaN or infinite."
-                )
+                raise NotFiniteError(self.path)
             self.read += len(block)
             last = len(block) < size
             yield resampler(block.T, last)
             if last:
                 break
         if self.read == 0:
-            raise AudioFileError(f"{self.path} holds no samples.")
+            raise AudioFileError(self.path, "holds no samples")
+
+    def mono(self, rate):
+        """All samples at a rate, channels averaged."""
+        blocks = [block.mean(axis=0) for block in self.blocks(rate)]
+        return np.concatenate(blocks)
 
 
 def read_mono(path, rate):
@@ -110,8 +127,7 @@ def read_mono(path, rate):
         rate: Integer, samples per second of what is returned.
     """
     with AudioFile(path) as file:
-        blocks = [block.mean(axis=0) for block in file.blocks(rate)]
-    return np.concatenate(blocks)
+        return file.mono(rate)
 
 
 class Resampler:
@@ -167,32 +183,22 @@ def writing(path, rate, channels, subtype=None):
     format = path.suffix[1:].upper()
     if format not in known:
         raise AudioFileError(
-            f"{path} cannot be written: its suffix must be that of an audio "
-            "format, such as .wav or .flac."
+            path,
+            "cannot be written: its suffix must be that of an audio format, "
+            "such as .wav or .flac",
         )
     if not soundfile.check_format(format, subtype):
         subtype = None
     if path.is_dir():
-        raise AudioFileError(f"{path} cannot be written: it is a folder.")
+        raise AudioFileError(path, "cannot be written: it is a folder")
     try:
-        handle, part = tempfile.mkstemp(
-            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
-        )
-        os.close(handle)
-    except OSError as e:
-        raise AudioFileError(f"{path} cannot be written: {e.strerror}.") from e
-    try:
-        try:
-            with soundfile.SoundFile(
+        with (
+            files.replacing(path) as part,
+            soundfile.SoundFile(
                 part, "w", rate, channels, subtype, format=format
-            ) as file:
-                yield lambda audio: file.write(np.ascontiguousarray(audio.T))
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(part, 0o666 & ~mask)  # a temporary file is private
-            os.replace(part, path)
-        except (soundfile.SoundFileError, OSError) as e:
-            raise AudioFileError(f"{path} cannot be written: {e}") from e
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
+            ) as file,
+        ):
+            yield lambda audio: file.write(np.ascontiguousarray(audio.T))
+    except (soundfile.SoundFileError, OSError) as e:
+        reason = getattr(e, "strerror", None) or str(e).rstrip(".")
+        raise AudioFileError(path, f"cannot be written: {reason}") from e

@@ -28,18 +28,41 @@ def check_writable(path):
     return path
 
 
-def write(path, data):
-    """Writes a file whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+@contextlib.contextmanager
+def replacing(path):
+    """Yields a path to write to; the file takes its place once it is whole.
+
+    A process that is killed, a block that raises or a disk that is full
+    leaves what was there before.
+
+    Args:
+        path: `pathlib.Path` of the file.
+
+    Yields:
+        The `pathlib.Path` of an empty file beside it, with the same suffix.
+    """
+    handle, name = tempfile.mkstemp(
+        path.suffix, f".{path.stem}-", dir=path.parent
+    )
+    os.close(handle)
+    part = pathlib.Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        yield part
         # Unlike mkstemp(), as any other new file.
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.remove(name)
-        raise
+        os.chmod(part, 0o666 & ~mask)
+        with open(part, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write(path, data):
+    """Writes bytes or text to a file, whole or not at all."""
+    with replacing(path) as part:
+        if isinstance(data, str):
+            part.write_text(data, encoding="utf-8")
+        else:
+            part.write_bytes(data)

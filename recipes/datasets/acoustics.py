@@ -47,13 +47,13 @@ def noise(rng, kind, length, voices=(), sample_rate=SAMPLE_RATE):
     elif kind == "clicks":
         audio = _clicks(rng, length, sample_rate)
     else:
-        audio = _coloured(rng, kind, length, sample_rate)
+        audio = _colored(rng, kind, length, sample_rate)
     audio = audio - audio.mean()
     power = np.mean(np.square(audio))
     return (audio / np.sqrt(power + 1e-20)).astype("float32")
 
 
-def _coloured(rng, kind, length, sample_rate):
+def _colored(rng, kind, length, sample_rate):
     slope = {"white": 0.0, "pink": 0.5, "brown": 1.0}[kind]
     fast = 1 << (length - 1).bit_length()
     spectrum = np.fft.rfft(rng.standard_normal(fast))

@@ -179,10 +179,10 @@ class EnhancementBatches(Batches):
         max_gain_db: Float. Training makes every utterance louder or softer
             by up to so much. Default: 6.
         noise_variety: Float in [0, 1], the share of training noises that are
-            coloured, and of those that another noise is added to, where
+            colored, and of those that another noise is added to, where
             noise is mixed in anew in every epoch. Default: 0.5.
         made_noise: Float in [0, 1], the share of training noises that are
-            made up there: coloured noise, hum, clicks, and babble out of
+            made up there: colored noise, hum, clicks, and babble out of
             other utterances. Default: 0.5.
     """
 
@@ -254,7 +254,7 @@ class EnhancementBatches(Batches):
         return self.noise(noises[rng.integers(len(noises))], length, rng)
 
     def _vary(self, noise, rng):
-        """Makes many noises of few: coloured, or two at once."""
+        """Makes many noises of few: colored, or two at once."""
         if rng.random() < self.noise_variety:
             # One pair of neighbouring samples tilts the whole spectrum.
             noise = noise.copy()

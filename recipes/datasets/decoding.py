@@ -13,11 +13,11 @@ import warnings
 import numpy as np
 
 from datasets import progress as bars
-from datasets.audio_io import BadAudio
 from datasets.audio_io import read_audio
-from datasets.audio_io import to_int16
 from datasets.base import DataError
 from datasets.base import fingerprint
+from datasets.samples import to_int16
+from keras_duspar.utils.audio_files import AudioFileError
 
 CACHE_VERSION = 1
 
@@ -49,7 +49,7 @@ def decode(
         memory_limit: Integer, in bytes. Default: 2 GiB.
         max_bad: Float, the largest tolerable share of bad files.
             Default: 0.01.
-        workers: Integer, number of threads, or `None` for one a core.
+        workers: Integer, number of threads, or `None` for one per core.
         progress: Boolean, whether to show a progress bar. Default: `True`.
 
     Returns:
@@ -123,8 +123,8 @@ def _read_all(data, paths, workers, progress, kept):
     def read(path):
         try:
             audio = read_audio(path, data.rates, data.sample_rate)
-        except BadAudio as e:
-            return None, str(e)
+        except AudioFileError as e:
+            return None, e.reason
         return (to_int16(audio) if path in kept else None), None
 
     # Few files are on their way at any time, so that memory stays bounded.
@@ -259,7 +259,7 @@ def read_entry(entry):
 def _judge(data, count, bad, max_bad):
     if not bad:
         return
-    listed = "\n".join(f"  {path}: {reason}" for path, reason in bad[:20])
+    listed = "\n".join(f"  {path} {reason}" for path, reason in bad[:20])
     if len(bad) > 20:
         listed += f"\n  and {len(bad) - 20} more"
     share = f"{len(bad)} of {count} files ({100 * len(bad) / count:.1f} %)"

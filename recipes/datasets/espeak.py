@@ -1,4 +1,4 @@
-"""The speech synthesiser espeak-ng, from the `espeakng-loader` wheel.
+"""The speech synthesizer espeak-ng, from the `espeakng-loader` wheel.
 
 The library keeps one state a process and is not thread-safe. What it says
 depends a little on all it has said before in the process: the same texts in
@@ -60,7 +60,7 @@ def variants():
 
 
 class Espeak:
-    """The synthesiser of this process.
+    """The synthesizer of this process.
 
     Args:
         seed: Integer, seed of the noise in some voices. Default: 0.

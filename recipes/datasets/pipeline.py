@@ -18,7 +18,7 @@ def to_dataset(batches, first_step=0, last_step=None, parallel_calls=None):
         last_step: Integer, the step to end before, or `None` for the end of
             the epoch that `first_step` is in. Default: `None`.
         parallel_calls: Integer, how many batches are made at the same time,
-            or `None` for one a core.
+            or `None` for one per core.
 
     Returns:
         A `tf.data.Dataset`.

@@ -34,7 +34,7 @@ def load(
         seed: Integer, seed of synthetic speech. Default: 0.
         cache_dir: Folder to keep decoded and synthetic speech in, or `None`
             for `base.default_cache_dir()`.
-        workers: Positive integer, or `None` for one a core.
+        workers: Positive integer, or `None` for one per core.
         progress: Boolean, whether to show progress bars. Default: `True`.
 
     Returns:

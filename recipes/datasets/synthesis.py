@@ -1,7 +1,7 @@
 """Making synthetic utterances; runs as a worker process of `synthetic`.
 
 A worker gets one chunk on its standard input and ends with it. Chunks are
-fixed by the settings alone, so that the state of the synthesiser, and with it
+fixed by the settings alone, so that the state of the synthesizer, and with it
 every sample, is the same however many workers there are.
 """
 
@@ -16,12 +16,12 @@ import numpy as np
 from datasets import acoustics
 from datasets import espeak
 from datasets import texts
-from datasets.audio_io import resample
-from datasets.audio_io import to_int16
 from datasets.base import SAMPLE_RATE
 from datasets.base import SPLITS
+from datasets.samples import resample
+from datasets.samples import to_int16
+from tasks import TASKS
 
-TASKS = ("kws", "slu", "se")
 NOISE_SECONDS = 10
 # Shares of the voices' variants.
 _SHARES = {"train": (0.0, 0.7), "validation": (0.7, 0.85), "test": (0.85, 1.0)}
@@ -100,23 +100,23 @@ def _spoken(rng, split, text, label=None):
 
 def _random(task, split, seed, index, purpose):
     return np.random.default_rng(
-        [seed, TASKS.index(task), SPLITS.index(split), index, purpose]
+        [seed, list(TASKS).index(task), SPLITS.index(split), index, purpose]
     )
 
 
 def render(chunk):
     """Makes the int16 audio of every utterance or noise of a chunk."""
-    synthesiser = espeak.Espeak(seed=chunk.seed % 2**31)
+    synthesizer = espeak.Espeak(seed=chunk.seed % 2**31)
 
     def say(spoken):
-        audio = synthesiser.say(
+        audio = synthesizer.say(
             spoken.text,
             spoken.voice,
             spoken.rate,
             spoken.pitch,
             spoken.pitch_range,
         )
-        return trim(resample(audio, synthesiser.sample_rate))
+        return trim(resample(audio, synthesizer.sample_rate))
 
     key = (chunk.task, chunk.split, chunk.seed)
     rng = _random(*key, chunk.start, 1 + chunk.noises)

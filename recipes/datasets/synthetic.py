@@ -26,14 +26,10 @@ from datasets.base import DataError
 from datasets.base import Mixture
 from datasets.speech_commands import WORDS
 from datasets.synthesis import Chunk
+from tasks import TASKS
 
 # Part of the cache's name: raise it when the same seed gives other samples.
 VERSION = 1
-SIZES = {
-    "kws": (4200, 525, 700),
-    "slu": (6200, 620, 620),
-    "se": (1200, 100, 100),
-}
 SNRS_DB = (-5.0, 0.0, 5.0, 10.0, 15.0)
 # Utterances that one worker process makes; results depend on it.
 CHUNK = 150
@@ -48,23 +44,23 @@ def load(task, sizes=None, seed=0, cache_dir=None, workers=None, progress=True):
             commands for the 31 intents of Fluent Speech Commands. `"se"`:
             sentences, and noise to mix them with.
         sizes: Three positive integers, the utterances for training,
-            validation and test, or `None` for `SIZES[task]`.
+            validation and test, or `None` for the task's own.
         seed: Integer of at least 0. Default: 0.
         cache_dir: Folder of the cache, or `None` for
             `base.default_cache_dir()`.
         workers: Positive integer, number of worker processes, or `None` for
-            one a core.
+            one per core.
         progress: Boolean, whether to show a progress bar. Default: `True`.
 
     Returns:
         A `Dataset` whose sources are arrays.
     """
-    if task not in SIZES:
+    if task not in TASKS:
         raise DataError(
-            f"`task` must be one of {', '.join(map(repr, SIZES))}. Received: "
+            f"`task` must be one of {', '.join(map(repr, TASKS))}. Received: "
             f"task={task!r}."
         )
-    sizes = tuple(int(size) for size in sizes or SIZES[task])
+    sizes = tuple(int(size) for size in sizes or TASKS[task].synthetic_sizes)
     if len(sizes) != 3 or min(sizes) < 1:
         raise DataError(
             "`sizes` must be three positive integers, for training, "
@@ -118,7 +114,7 @@ def _make(chunks, workers, progress):
     """Yields the audio of all chunks, in order."""
     workers = workers or os.cpu_count() or 1
     total = sum(chunk.stop - chunk.start for chunk in chunks)
-    description = f"Synthesising speech ({chunks[0].task})"
+    description = f"Synthesizing speech ({chunks[0].task})"
     with (
         concurrent.futures.ThreadPoolExecutor(workers) as pool,
         bars.bar(description, total, progress) as advance,
@@ -148,7 +144,7 @@ def _run_worker(chunk):
         env={
             **os.environ,
             "PYTHONPATH": os.pathsep.join([here, path] if path else [here]),
-            # One process a core is enough.
+            # One process per core is enough.
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         },

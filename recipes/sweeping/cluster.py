@@ -5,7 +5,7 @@ import os
 import socket
 
 from keras_duspar.utils.optional import optional_package
-from training.errors import TrainingError
+from trainer.errors import TrainingError
 
 # A worker is replaced after so many trials: frameworks keep compiled code.
 TRIALS_OF_A_WORKER = 16
@@ -99,7 +99,7 @@ def check_resources(ray, cpus, gpus):
     }
     raise TrainingError(
         "`--cpus` and `--gpus` must fit on one node. Received: "
-        f"{cpus:g} and {gpus:g} a trial, while the nodes have up to "
+        f"{cpus:g} and {gpus:g} per trial, while the nodes have up to "
         f"{most['CPU']:g} and {most['GPU']:g}."
     )
 

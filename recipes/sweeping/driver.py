@@ -5,9 +5,10 @@ import time
 
 from sweeping import cluster
 from sweeping import results
+from sweeping import speed
 from sweeping import trial as trials
-from training import config as configs
-from training.errors import TrainingError
+from trainer import config as configs
+from trainer.errors import TrainingError
 
 RUNS = "runs"
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "finished", "failed"
@@ -131,9 +132,9 @@ class Sweep:
         paths = [
             self.path(trial)
             for trial in done
-            if not (self.path(trial) / results.SPEED).is_file()
+            if not (self.path(trial) / speed.FILE).is_file()
         ]
-        monitor.measuring(results.measure(paths, audio, seconds), len(paths))
+        monitor.measuring(speed.measure(paths, audio, seconds), len(paths))
         for trial in done:
             self.rows[trial.name] = results.row(trial, self.path(trial))
         self.write()

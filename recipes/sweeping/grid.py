@@ -8,8 +8,8 @@ import yaml
 
 import keras_duspar
 from keras_duspar.utils import checks
-from training import config as configs
-from training.errors import TrainingError
+from trainer import config as configs
+from trainer.errors import TrainingError
 
 FOLDER = pathlib.Path(__file__).parent.parent / "grids"
 KEYS = ("models", "seeds", "settings")

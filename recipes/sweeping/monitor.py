@@ -6,12 +6,14 @@ import statistics
 import rich.live
 import rich.table
 
+from pages import formats
 from sweeping.driver import DONE
 from sweeping.driver import FAILED
 from sweeping.driver import RUNNING
 from sweeping.driver import WAITING
-from tradeoff.points import SCORES
-from training.report import figures
+from tasks import METRICS
+from tasks import TASKS
+from tasks import layer_title
 
 STATES = (DONE, RUNNING, WAITING, FAILED)
 
@@ -50,12 +52,14 @@ class Monitor:
         row = sweep.rows[trial.name]
         what = f"failed: {error}"
         if not error:
+            task = TASKS[row["task"]]
             scores = ", ".join(
-                f"{figures.METRICS[name]} {figures.metric(name, row[column])}"
-                for column, name in SCORES[row["task"]].items()
+                f"{METRICS[name].title} "
+                f"{formats.metric(name, row['/'.join(task.path(name))])}"
+                for name in task.metrics
             )
-            effective = figures.rate(row["effective_macs"])
-            what = f"{scores}, {effective}, {figures.duration(row['seconds'])}"
+            effective = formats.rate(row["effective_macs"])
+            what = f"{scores}, {effective}, {formats.duration(row['seconds'])}"
         self.print(f"{trial.name}: {what} ({summary(sweep)})")
 
     def measuring(self, turns, count):
@@ -85,7 +89,7 @@ def table(sweep):
             if trial.config.model == model and sweep.state(trial) == RUNNING
         ]
         drawn.add_row(
-            figures.layer(model),
+            layer_title(model),
             *(str(states[state] or "") for state in STATES),
             "\n".join(now),
         )
@@ -98,7 +102,7 @@ def summary(sweep):
     text = f"{len(sweep.rows)} of {len(sweep.planned)} trials"
     if left is None:
         return text
-    return f"{text}, about {figures.duration(left)} left"
+    return f"{text}, about {formats.duration(left)} left"
 
 
 def time_left(sweep):

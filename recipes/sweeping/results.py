@@ -1,14 +1,12 @@
-"""The table of a sweep: one row a trial, as CSV and as Parquet."""
+"""The table of a sweep: one row per trial, as CSV and as Parquet."""
 
 import json
 
-from keras_duspar import tflite
 from keras_duspar.utils.optional import optional_package
-from sweeping import trial as trials
-from training.run_folder import RunFolder
+from sweeping import speed
+from trainer.run_folder import RunFolder
 
 TABLE = "results"
-SPEED = "speed.json"
 
 
 def row(trial, path, error=None):
@@ -35,9 +33,6 @@ def row(trial, path, error=None):
     result = folder.read_json("result.json")
     profile = folder.read_json("profile.json")
     environment = folder.read_json("environment.json")
-    speed = {}
-    if (folder / SPEED).is_file():
-        speed = folder.read_json(SPEED)
     found["data_name"] = result["data"]
     for part in ("test", "validation"):
         found |= flat(result[part], part)
@@ -53,7 +48,8 @@ def row(trial, path, error=None):
         if layer["operands"]:
             place = f"occupancy/{layer['name']}"
             found |= flat(layer["occupancies"], place)
-    found |= speed
+    if (folder / speed.FILE).is_file():
+        found |= folder.read_json(speed.FILE)
     found["seconds"] = result["seconds"]
     for name in ("started", "command"):
         environment.pop(name, None)
@@ -88,40 +84,3 @@ def write(out, rows):
     table = pyarrow.table({c: [row.get(c) for row in rows] for c in columns})
     with out.replacing(f"{TABLE}.parquet") as path:
         parquet.write_table(table, path)
-
-
-def measure(paths, audio, seconds, rounds=3):
-    """Measures deployed models one after the other, on an idle machine.
-
-    The files take turns, each for a while, so that a machine that slows down
-    slows down all of them; the median of the turns counts.
-
-    Args:
-        paths: List of `pathlib.Path`, run folders.
-        audio: Array of samples to run on.
-        seconds: Float, how long each file runs.
-        rounds: Integer, in how many turns. Default: 3.
-
-    Yields:
-        `None` for every turn, to show progress.
-    """
-    found = {path: [] for path in paths}
-    for _ in range(rounds):
-        for path, turns in found.items():
-            (turn,) = tflite.measure(
-                [path / trials.DEPLOYED], audio, seconds / rounds
-            )
-            turns.append(turn)
-            yield
-    for path, turns in found.items():
-        turns.sort(key=lambda turn: turn.median)
-        turn = turns[len(turns) // 2]
-        RunFolder(path).write_json(
-            SPEED,
-            {
-                "ms_per_frame": 1e3 * turn.median,
-                "ms_per_frame_p99": 1e3 * turn.p99,
-                "real_time_factor": turn.real_time_factor,
-                "file_bytes": turn.runner.file.size,
-            },
-        )

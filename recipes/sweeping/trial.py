@@ -8,28 +8,20 @@ import traceback
 
 import rich.console
 
-import kws
-import se
-import slu
-from keras_duspar import tflite
-from training import command
-from training import config as configs
-from training.errors import TrainingError
-from training.run_folder import RunFolder
+from sweeping import speed
+from tasks import TASKS
+from trainer import command
+from trainer import config as configs
+from trainer.errors import TrainingError
+from trainer.run_folder import RunFolder
 
-TASKS = {
-    "kws": kws.KeywordSpotting,
-    "slu": slu.IntentRecognition,
-    "se": se.SpeechEnhancement,
-}
 LOCK = "worker.pid"
 LOG = "log.txt"
-DEPLOYED = "model.tflite"
 
 
 def finished(path):
     """Whether the run in a folder has all that the table needs."""
-    return all((path / n).is_file() for n in ("result.json", DEPLOYED))
+    return all((path / n).is_file() for n in ("result.json", speed.DEPLOYED))
 
 
 def run(task, settings, path, arguments):
@@ -51,19 +43,13 @@ def run(task, settings, path, arguments):
             if (folder / "result.json").is_file():
                 console.print("Trained already.")
             else:
-                config = configs.make(TASKS[task].config_class, settings)
+                recipe = TASKS[task].recipe_class()
+                config = configs.make(recipe.config_class, settings)
                 resume = (folder / "config.json").is_file()
                 command.train(
-                    TASKS[task], config, folder, resume, console, arguments
+                    recipe, config, folder, resume, console, arguments
                 )
-            with folder.replacing(DEPLOYED) as file:
-                tflite.convert(
-                    str(folder / "model.keras"),
-                    file,
-                    streaming=True,
-                    labels=folder.read_json("config.json")["labels"] or None,
-                    task=task,
-                )
+            speed.deploy(folder)
     except Exception as error:
         # Whatever it is, the other trials can go on.
         with contextlib.suppress(OSError), open(path / LOG, "a") as log:

@@ -8,20 +8,12 @@ import pathlib
 import statistics
 
 from keras_duspar.utils.optional import optional_package
-from training.errors import TrainingError
-from training.report import figures
+from pages import formats
+from tasks import METRICS
+from tasks import TASKS
+from tasks import layer_title
+from trainer.errors import TrainingError
 
-# What tells how good a model is, the first of them in the figure: column of
-# the results to the name of the metric.
-SCORES = {
-    "kws": {"test/accuracy": "accuracy"},
-    "slu": {"test/accuracy": "accuracy"},
-    "se": {
-        "test/pesq_wb/enhanced": "pesq_wb",
-        "test/stoi/enhanced": "stoi",
-        "test/si_sdr/enhanced": "si_sdr",
-    },
-}
 NEEDED = ("task", "model", "units", "seed", "parameters", "effective_macs")
 
 
@@ -33,7 +25,7 @@ class Axis:
         column: String.
         title: String, with the unit.
         factor: Float that gives that unit.
-        digits: Integer, behind the point.
+        digits: Integer, digits after the point.
     """
 
     column: str
@@ -43,29 +35,30 @@ class Axis:
 
     def text(self, value):
         """A value in this unit for the reader."""
-        return figures.number(value, f",.{self.digits}f")
+        return formats.number(value, f",.{self.digits}f")
 
 
 COSTS = (
-    Axis("effective_macs", "Effective products in M MAC/s", 1e-6, 3),
-    Axis("ms_per_frame", "Measured time in ms a frame", 1.0, 4),
+    Axis("effective_macs", "Effective M MAC/s", 1e-6, 3),
+    Axis("ms_per_frame", "Measured time in ms per frame", 1.0, 4),
 )
 
 
 def plus_minus(mean, deviation):
     """A mean and its deviation, on one line."""
-    return f"{mean}{figures.SPACE}±{figures.SPACE}{deviation}"
+    return f"{mean}{formats.SPACE}±{formats.SPACE}{deviation}"
 
 
 def score_axes(task):
-    """The axes of the metrics of a task."""
-    for column, name in SCORES[task].items():
-        title = figures.METRICS[name]
-        title = f"Test {title}"
-        percent = name in ("accuracy", "stoi")
-        unit = " in %" if percent else " in dB" if name == "si_sdr" else ""
-        factor = 100.0 if percent else 1.0
-        yield Axis(column, title + unit, factor, 3 if name == "pesq_wb" else 2)
+    """The axes of the metrics of a task, the first of them in the figure."""
+    for name in TASKS[task].metrics:
+        metric = METRICS[name]
+        yield Axis(
+            "/".join(TASKS[task].path(name)),
+            f"Test {metric.axis}",
+            metric.factor,
+            metric.digits,
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -87,7 +80,7 @@ class Point:
     def values(self, axis):
         """What the trials have on an axis; those without are left out."""
         found = [row.get(axis.column) for row in self.rows]
-        return [v * axis.factor for v in found if figures.is_number(v)]
+        return [v * axis.factor for v in found if formats.is_number(v)]
 
     def mean(self, axis):
         """The mean over seeds, or `None`."""
@@ -115,7 +108,7 @@ class Point:
     @property
     def name(self):
         """Such as `"Delta-GRU 96 (theta 0.02)"`."""
-        return f"{figures.layer(self.model)} {self.units}{_brackets(self)}"
+        return f"{layer_title(self.model)} {self.units}{_brackets(self)}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,7 +132,7 @@ class Curve:
     def name(self):
         """The layer, with its options where those are not the first."""
         more = "" if self.main else _brackets(self)
-        return f"{figures.layer(self.model)}{more}"
+        return f"{layer_title(self.model)}{more}"
 
     def place(self, cost, score):
         """The means on two axes, of the points that have both."""
@@ -182,7 +175,7 @@ def read(path):
         raise TrainingError(f"{file} has no finished trial.")
     missing = [name for name in NEEDED if rows[0].get(name) is None]
     tasks = {row.get("task") for row in rows}
-    if missing or len(tasks) > 1 or not tasks <= set(SCORES):
+    if missing or len(tasks) > 1 or not tasks <= set(TASKS):
         raise TrainingError(
             f"{file} is no table of a sweep: it lacks "
             f"{', '.join(missing) or 'one task'}."

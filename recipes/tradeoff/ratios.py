@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from training.report import figures
+from pages import formats
 
 PAIR = ("duspar", "spar")
 DRAWS = 1000
@@ -41,7 +41,7 @@ class Ratio:
         """The ratio for the reader, with its uncertainty."""
         found = f"{self.bound} {self.value:.3g}×".strip()
         if self.interval:
-            low, high = (figures.number(v, ".3g") for v in self.interval)
+            low, high = (formats.number(v, ".3g") for v in self.interval)
             return f"{found} ({low} to {high})"
         return f"{found} (one seed)"
 

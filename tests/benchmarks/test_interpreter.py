@@ -40,12 +40,12 @@ def steps(part, frames):
     [("float32", 1e-5), ("dynamic int8", 0.1), ("full int8", 0.1)],
 )
 def test_litert_gru_is_keras(gru, tmp_path, type_, tolerance):
-    from inference import files
     from inference import lanes
+    from inference import model_files
 
     weights, frames, expected = gru
     path = tmp_path / "gru.tflite"
-    files.write_cells(path, "GRU", 13, (24, 17), type_, weights)
+    model_files.write_cells(path, "GRU", 13, (24, 17), type_, weights)
     found = steps(lanes.FilePart(path.read_bytes()), frames)
     np.testing.assert_allclose(found, expected, atol=tolerance)
 

@@ -13,21 +13,16 @@ import soundfile
 
 import keras_duspar
 from datasets.speech_commands import WORDS
-from keras_duspar import models
+from tasks import TASKS
 
 
 @functools.cache
 def profile(task, layer="duspar", units=16):
     """The profile of a model that is not trained, as a dictionary."""
-    build = {
-        "kws": models.keyword_spotter,
-        "slu": models.intent_recognizer,
-        "se": models.speech_enhancer,
-    }[task]
     seconds = 0.5 if task == "se" else 1.5
     noise = np.random.default_rng(0).normal(0, 0.1, (2, int(16000 * seconds)))
     noise *= np.abs(np.sin(np.linspace(0, 9, noise.shape[1])))
-    model, noise = build(layer, units), noise.astype("float32")
+    model, noise = TASKS[task].build(layer, units), noise.astype("float32")
     if task != "se":
         model.get_layer("log_mel").adapt(noise)
     return keras_duspar.profile(model, noise).to_dict()

@@ -1,7 +1,7 @@
 """Makes a grid, and the results of a sweep with known curves, for tests.
 
 The performance of every model is a straight line over the logarithm of its
-effective products, so that ratios at equal performance are known.
+effective MACs, so that ratios at equal performance are known.
 """
 
 import json
@@ -16,7 +16,7 @@ models:
 seeds: [0, 1]
 settings: {epochs: 2, sizes: [70, 35, 35], batch_size: 14}
 """
-# Model: products a second of its width squared, accuracy at a million of
+# Model: MACs per second of its width squared, accuracy at a million of
 # them, gain of every tenfold.
 MODELS = {
     "duspar": ({}, 260, 0.90, 0.06),

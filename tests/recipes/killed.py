@@ -12,7 +12,7 @@ import sys
 last, *sys.argv = sys.argv[1:]
 sys.path[0] = str(pathlib.Path(sys.argv[0]).parent)
 
-from training import engine  # noqa: E402
+from trainer import engine  # noqa: E402
 
 
 def step(self, *batch, original=engine.Training._step):

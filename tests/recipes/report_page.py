@@ -4,8 +4,8 @@ import html.parser
 import json
 import re
 
+from pages import run_page
 from tests.recipes import fake_run
-from training import report
 
 
 class Page(html.parser.HTMLParser):
@@ -45,24 +45,37 @@ class Page(html.parser.HTMLParser):
         ]
 
     def charts(self):
-        """What the charts show on hover, by the curves' last words."""
-        return {
-            found["aria-label"].split(":")[0]: json.loads(found["data-points"])
-            for found in self.all("svg")
-            if "data-points" in found
-        }
+        """What charts of curves show under the pointer, by their titles.
+
+        A chart is a dictionary from the name of each curve to its values, as
+        text, and from `"places"` to those on the horizontal axis.
+        """
+        found = {}
+        for svg in self.all("svg", **{"class": "chart"}):
+            points = json.loads(svg.get("data-points", "[]"))
+            if not points or points[0]["y"] is not None:
+                continue
+            shown = {"places": []}
+            for point in points:
+                place, *values = point["tip"].split("\n")
+                shown["places"].append(place)
+                for value in values:
+                    name, text = value.rsplit(": ", 1)
+                    shown.setdefault(name, []).append(text)
+            found[svg["aria-label"].split(":")[0]] = shown
+        return found
 
 
 def written(folder, **options):
     """The page of a run, after the checks that every page has to pass."""
-    path = report.write(folder, **options)
+    path = run_page.write(folder, **options)
     assert path == folder / "report.html"
     return checked(path)
 
 
 def checked(path):
     page = Page(path)
-    assert not re.search(r"https?://|@import|url\(", page.source)
+    assert not re.search(r"https?://|@import|url\((?!#)", page.source)
     for _, attributes in page.elements:
         for name in ("src", "href", "xlink:href", "srcset"):
             assert not re.match(

@@ -39,7 +39,7 @@ def test_means_and_deviations_over_seeds():
     assert lines[3].startswith("| gru | 96 | 103,715 | 1 | 80.00 | 100.0 |")
 
 
-def test_quantised_runs_have_rows_of_their_own():
+def test_quantized_runs_have_rows_of_their_own():
     import compare
 
     rounded = [{"name": "float32"}, {"name": "int8, trained"}]
@@ -50,7 +50,7 @@ def test_quantised_runs_have_rows_of_their_own():
             result(seed=1, test={"accuracy": 0.7}, quantization=rounded),
         ]
     ).splitlines()
-    assert lines[0].startswith("| layer | units | quantised | parameters |")
+    assert lines[0].startswith("| layer | units | quantized | parameters |")
     assert lines[2].startswith("| duspar | 128 | - | 103,715 | 1 | 80.00 |")
     assert lines[3].startswith("| duspar | 128 | int8 | 103,715 | 2 | 70.00 ±")
     assert len({line.count("|") for line in lines}) == 1

@@ -1,6 +1,7 @@
 """Bad files are named, counted and left out, or stop everything."""
 
 import os
+import sys
 import types
 import warnings
 
@@ -11,6 +12,7 @@ import soundfile
 from datasets import audio_io
 from datasets import base
 from datasets import decoding
+from keras_duspar.utils.audio_files import AudioFileError
 
 pytestmark = pytest.mark.any_backend
 
@@ -64,14 +66,14 @@ BAD = [
     (truncated_wav, "b.wav", "truncated: 19956 of 32000 bytes"),
     (header_only_wav, "b.wav", "truncated"),
     (truncated_flac, "b.flac", "truncated|damaged"),
-    (empty, "b.wav", "empty file"),
+    (empty, "b.wav", "is empty"),
     (no_samples, "b.wav", "no samples"),
     (silent, "b.wav", "silent"),
     (almost_silent, "b.wav", "silent"),
     (wrong_rate, "b.wav", "44100 Hz instead of 16000 Hz"),
-    (no_audio, "b.wav", "not an audio file"),
-    (no_audio, "b.flac", "not an audio file"),
-    (missing, "b.wav", "missing"),
+    (no_audio, "b.wav", "no audio file"),
+    (no_audio, "b.flac", "no audio file"),
+    (missing, "b.wav", "does not exist"),
 ]
 
 
@@ -95,7 +97,7 @@ def test_a_bad_file_is_refused_with_its_reason(
     tmp_path, write_tone, spoil, name, reason
 ):
     spoil(tmp_path / name, write_tone)
-    with pytest.raises(audio_io.BadAudio, match=reason):
+    with pytest.raises(AudioFileError, match=reason):
         audio_io.read_audio(tmp_path / name, rates=(16000,))
 
 
@@ -115,7 +117,7 @@ def test_few_bad_files_are_named_and_left_out(tmp_path, write_tone, cache):
             )
         message = str(caught[0].message)
         assert "1 of 121 files (0.8 %) are bad" in message
-        assert f"{bad}: truncated" in message
+        assert f"{bad} is truncated" in message
         assert len(decoded["train"]) == 119
         assert len(decoded.bad) == 1
         expected = 0.3 * np.sin(2 * np.pi * 440 * np.arange(800) / 16000)
@@ -145,7 +147,7 @@ def test_nan_samples_stop_at_once(tmp_path, write_tone, value):
     audio[500] = value
     soundfile.write(tmp_path / "nan.wav", audio, 16000, subtype="FLOAT")
     data = dataset([*good, tmp_path / "nan.wav"], good[0])
-    with pytest.raises(base.DataError, match="nan.wav holds NaN"):
+    with pytest.raises(base.DataError, match="nan.wav holds .* NaN"):
         decoding.decode(data, progress=False)
 
 
@@ -278,8 +280,6 @@ def test_too_much_for_memory_is_only_checked(tmp_path, write_tone):
 
 def test_tensorflow_io_is_used_where_it_is(monkeypatch, tmp_path, write_tone):
     class Tensor:
-        rate = 16000
-
         def __init__(self, path):
             assert path.endswith("a.wav")
 
@@ -288,16 +288,15 @@ def test_tensorflow_io_is_used_where_it_is(monkeypatch, tmp_path, write_tone):
             return types.SimpleNamespace(numpy=lambda: samples)
 
     module = types.SimpleNamespace(
-        audio=types.SimpleNamespace(AudioIOTensor=Tensor)
+        audio=types.SimpleNamespace(AudioIOTensor=Tensor), __spec__=object()
     )
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    monkeypatch.setattr("importlib.import_module", lambda name: module)
+    monkeypatch.setitem(sys.modules, "tensorflow_io", module)
     path = write_tone(tmp_path / "a.wav")
-    audio_io.decoder.cache_clear()
+    audio_io.tensorflow_io.cache_clear()
     try:
         audio = audio_io.read_audio(path)
     finally:
-        audio_io.decoder.cache_clear()
+        audio_io.tensorflow_io.cache_clear()
     np.testing.assert_array_equal(audio, [0, 0.5, -1])
 
 
@@ -307,8 +306,8 @@ def test_a_tensorflow_io_that_does_not_load_is_passed_over(monkeypatch):
 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     monkeypatch.setattr("importlib.import_module", fail)
-    audio_io.decoder.cache_clear()
+    audio_io.tensorflow_io.cache_clear()
     try:
-        assert audio_io.decoder() is audio_io.decode_soundfile
+        assert audio_io.tensorflow_io() is None
     finally:
-        audio_io.decoder.cache_clear()
+        audio_io.tensorflow_io.cache_clear()

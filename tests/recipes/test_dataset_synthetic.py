@@ -160,7 +160,7 @@ def test_bad_arguments(cache, arguments, message):
         load(cache, **arguments)
 
 
-def test_a_missing_synthesiser_is_named(monkeypatch):
+def test_a_missing_synthesizer_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
     with pytest.raises(base.DataError, match="pip install espeakng-loader"):
         espeak.variants()
@@ -182,7 +182,7 @@ def test_noises_have_a_power_of_one(kind):
 @pytest.mark.parametrize(
     "kind, slope", [("white", 0), ("pink", -3.01), ("brown", -6.02)]
 )
-def test_colours_fall_by_so_many_decibels_an_octave(kind, slope):
+def test_colors_fall_by_so_many_decibels_an_octave(kind, slope):
     noise = acoustics.noise(np.random.default_rng(0), kind, 2**17)
     power = spectrum(noise)
     hz = np.arange(len(power)) * 16000 / 2**17

@@ -80,10 +80,10 @@ def end(processes, seconds=1200):
 
 def train_alone(out, cache, *arguments):
     import kws
-    import training
+    import trainer
 
     task = kws.KeywordSpotting
-    assert training.main(task, words(out, cache, *arguments)) == 0
+    assert trainer.main(task, words(out, cache, *arguments)) == 0
 
 
 def kill_one(number, out, cache):
@@ -151,7 +151,7 @@ def test_aborted_by_jax():
     """JAX may find out first, and ends a process from a thread of its own."""
     code = (
         "import ctypes, threading, time\n"
-        "from training.distributed import explain_abort\n"
+        "from trainer.distributed import explain_abort\n"
         "explain_abort()\n"
         "abort = ctypes.CDLL(None).abort\n"
         "threading.Thread(target=abort).start()\n"
@@ -174,10 +174,10 @@ def test_only_the_leader_writes(tmp_path):
     import rich.console
 
     import kws
-    from training import config as configs
-    from training import distributed
-    from training import engine
-    from training.run_folder import RunFolder
+    from trainer import config as configs
+    from trainer import distributed
+    from trainer import engine
+    from trainer.run_folder import RunFolder
 
     class Helper(distributed.Alone):
         leads = False
@@ -197,8 +197,8 @@ def test_only_the_leader_writes(tmp_path):
 class TestBadInput:
     @pytest.fixture
     def error(self, monkeypatch):
-        from training import TrainingError
-        from training import distributed
+        from trainer import TrainingError
+        from trainer import distributed
 
         for names in distributed.VARIABLES.values():
             for name in names:
@@ -237,16 +237,16 @@ class TestBadInput:
         ],
     )
     def test_coordinator(self, coordinator, process, words):
-        from training import TrainingError
-        from training.distributed import find_coordinator
+        from trainer import TrainingError
+        from trainer.distributed import find_coordinator
 
         with pytest.raises(TrainingError, match=words):
             find_coordinator(coordinator, 2, process, patience=0)
 
     @pytest.mark.any_backend
     def test_batch_size(self):
-        from training import TrainingError
-        from training.distributed import Job
+        from trainer import TrainingError
+        from trainer.distributed import Job
 
         class Batches:
             batch_size = 7

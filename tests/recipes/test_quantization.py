@@ -32,9 +32,9 @@ def task(tmp_path_factory):
 
 def train(task, out, stop=None):
     """Trains into a folder; stops after so many steps as if it was killed."""
-    from training import distributed
-    from training import engine
-    from training.run_folder import RunFolder
+    from trainer import distributed
+    from trainer import engine
+    from trainer.run_folder import RunFolder
 
     folder = RunFolder(out)
     console = rich.console.Console(quiet=True)
@@ -85,7 +85,7 @@ def test_stopped_and_resumed_ends_the_same(task, folder, tmp_path):
 def test_side_by_side(task, folder):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("converts in this process: runs on TensorFlow")
-    from training import engine
+    from trainer import engine
 
     result = engine.evaluate(task, folder)
     rows = {row["name"]: row for row in result["quantization"]}
@@ -118,14 +118,14 @@ def test_side_by_side(task, folder):
 )
 def test_bad_settings(settings, message):
     import kws
-    from training.errors import TrainingError
+    from trainer.errors import TrainingError
 
     with pytest.raises((TrainingError, ValueError), match=message):
         kws.Config(**{**SETTINGS, **settings})
 
 
 def test_start(task, tmp_path):
-    from training import quantization
+    from trainer import quantized_training
 
     trained = task.build()
     trained.name = "another_name"
@@ -133,7 +133,7 @@ def test_start(task, tmp_path):
     model = task.build()
     task.config.start = str(tmp_path)
     try:
-        quantization.start(task, model)
+        quantized_training.start(task, model)
     finally:
         task.config.start = None
     for weight, other in zip(model.get_weights(), trained.get_weights()):
@@ -141,8 +141,8 @@ def test_start(task, tmp_path):
 
 
 def test_bad_start(task, tmp_path):
-    from training import quantization
-    from training.errors import TrainingError
+    from trainer import quantized_training
+    from trainer.errors import TrainingError
 
     model = task.build()
     for name, other in {
@@ -164,6 +164,6 @@ def test_bad_start(task, tmp_path):
         task.config.start = str(tmp_path / start)
         try:
             with pytest.raises(TrainingError, match=message):
-                quantization.start(task, model)
+                quantized_training.start(task, model)
         finally:
             task.config.start = None

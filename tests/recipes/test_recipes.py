@@ -1,7 +1,6 @@
 """The three recipes from end to end, in small, on the backend in use."""
 
 import csv
-import importlib
 import json
 
 import keras
@@ -9,12 +8,8 @@ import numpy as np
 import pytest
 
 import keras_duspar
+from tasks import TASKS
 
-TASKS = {
-    "kws": "KeywordSpotting",
-    "slu": "IntentRecognition",
-    "se": "SpeechEnhancement",
-}
 SMALL = {
     "kws": "--sizes 70 35 35 --batch-size 35",
     "slu": "--sizes 62 31 31 --batch-size 31",
@@ -55,11 +50,10 @@ def run(request, cache, tmp_path_factory):
 
 def start(task, out, cache, arguments=""):
     """Runs a recipe in this process, in small; returns its exit code."""
-    import training
+    import trainer
 
-    recipe = importlib.import_module(task)
-    return training.main(
-        getattr(recipe, TASKS[task]),
+    return trainer.main(
+        TASKS[task].recipe_class(),
         f"--out {out} --cache {cache} --units 8 --epochs 2 {SMALL[task]} "
         f"{arguments}".split(),
     )
@@ -139,9 +133,9 @@ def test_enhancement_begins_with_slow_gates(run):
 def test_enhancement_gets_better_with_the_settings_of_the_demo(cache):
     """A narrow model, few sentences and few steps; all else as it is."""
     import se
-    from training import config as configs
-    from training import engine
-    from training import quantization
+    from trainer import config as configs
+    from trainer import engine
+    from trainer import quantized_training
 
     steps = 16
     small = {"units": 16, "num_layers": 2, "sizes": [16, 8, 3]}
@@ -149,7 +143,7 @@ def test_enhancement_gets_better_with_the_settings_of_the_demo(cache):
     assert config.mask_floor == 0.5 and config.stoi_weight == 20
     task = se.SpeechEnhancement(config, progress=False)
     model = task.build()
-    quantization.start(task, model)
+    quantized_training.start(task, model)
     trained = task.augmented(model)
     optimizer = engine.optimizer(config, config.learning_rate, steps)
     trained.compile(optimizer, task.loss(task.phase(0)))

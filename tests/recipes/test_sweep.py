@@ -86,7 +86,7 @@ class TestBadInput:
 
     def test_two_drivers(self, error, tmp_path):
         from sweeping.trial import only_one
-        from training.run_folder import RunFolder
+        from trainer.run_folder import RunFolder
 
         with only_one(RunFolder(tmp_path / "out")):
             assert "Another process is at work" in error()
@@ -118,7 +118,7 @@ def test_progress_and_time_left(tmp_path):
     from sweeping import grid
     from sweeping import monitor
     from sweeping.driver import Sweep
-    from training.run_folder import RunFolder
+    from trainer.run_folder import RunFolder
 
     trials = grid.trials(kws.Config, write_grid(tmp_path))
     sweep = Sweep(trials, RunFolder(tmp_path), ["sweep.py"])
@@ -163,7 +163,7 @@ def test_every_column_of_the_table(tmp_path, kws):
     import kws as recipe
     from sweeping import grid
     from sweeping import results
-    from training.run_folder import RunFolder
+    from trainer.run_folder import RunFolder
 
     (trial, *_) = grid.trials(recipe.Config, write_grid(tmp_path))
     result = json.loads((kws / "result.json").read_text())

@@ -195,7 +195,7 @@ def test_trials_whose_process_dies(tmp_path, monkeypatch):
     from sweeping import trial as trials
     from sweeping.driver import Sweep
     from sweeping.monitor import Monitor
-    from training.run_folder import RunFolder
+    from trainer.run_folder import RunFolder
 
     def die_as_often_as_the_seed(task, settings, path, arguments):
         import os

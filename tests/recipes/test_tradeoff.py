@@ -13,11 +13,11 @@ pytestmark = pytest.mark.any_backend
 
 @pytest.fixture
 def task():
-    """A function that makes the `Task` of made-up rows."""
-    from tradeoff.tasks import Task
+    """A function that makes the `TaskCurves` of made-up rows."""
+    from tradeoff.task_curves import TaskCurves
 
     def make(*arguments, parameters=None, **options):
-        return Task(fake_sweep.rows(*arguments, **options), parameters)
+        return TaskCurves(fake_sweep.rows(*arguments, **options), parameters)
 
     return make
 
@@ -127,6 +127,16 @@ def test_stars_have_equal_parameters(task):
     assert not task(parameters=12345678).stars
 
 
+def star_count(page):
+    """How many stars the charts of a page have: shapes of ten corners."""
+    shapes = {
+        name
+        for name, path in re.findall(r'<path id="(\w+)" d="([^"]+)"', page)
+        if len(re.findall("[ML]", path)) == 10 and "C" not in path
+    }
+    return sum(page.count(f'xlink:href="#{name}"') for name in shapes)
+
+
 def test_files(tmp_path, capsys):
     import report
 
@@ -146,23 +156,23 @@ def test_files(tmp_path, capsys):
     assert "<svg" in (out / "tradeoff.svg").read_text()
     page = (out / "tradeoff.html").read_text()
     for model in ("DuSpaR", "SpaR", "GRU", "minGRU", "Delta-GRU", "D-GRU"):
-        assert f'data-curve="{model}"' in page
+        assert f"</i>{model}</button>" in page
     # Nothing comes from elsewhere.
     assert not re.search(
-        r"""(src|href)=["']?(https?:)?//|@import|url\(""", page
+        r"""(src|href)=["']?(https?:)?//|@import|url\((?!#)""", page
     )
-    assert "made-up data" in page and "the paper&#x27;s" in page
+    assert "made-up data" in page and "the paper&#39;s" in page
     # A star for each model on each of the two charts of one task.
-    assert page.count('class="star"') == 2 * len(fake_sweep.MODELS)
-    # One chart of enhancement a metric, as there are no times.
+    assert star_count(page) == 2 * len(fake_sweep.MODELS)
+    # One chart of enhancement per metric, as there are no times.
     assert page.count('class="chart tradeoff"') == 2 + 3
 
 
 @pytest.mark.parametrize(
     "seeds, words",
     [
-        ((0,), "one seed a point, there are no error bars"),
-        ((0, 1), "2 seeds a point, bars are standard deviations over seeds."),
+        ((0,), "one seed per point, there are no error bars"),
+        ((0, 1), "2 seeds per point, bars are standard deviations over seeds."),
     ],
 )
 def test_page_says_what_the_bars_are(tmp_path, seeds, words):
@@ -198,8 +208,8 @@ def test_sweep_that_was_stopped_half_way(tmp_path, axes):
     page = (tmp_path / "tradeoff.html").read_text()
     # No chart of times, and no curve of what was not trained.
     assert page.count('class="chart tradeoff"') == 1
-    assert 'data-curve="minGRU"' not in page
-    assert "1 to 2 seeds a point" in page
+    assert "minGRU</button>" not in page
+    assert "1 to 2 seeds per point" in page
     score = axes[1]
     found = {
         (p.model, p.units): p

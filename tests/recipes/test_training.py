@@ -118,12 +118,12 @@ class TestBadInput:
     @pytest.fixture
     def error(self, cache, tmp_path, capsys):
         import kws
-        import training
+        import trainer
 
         def run(*arguments, out="run"):
             out = tmp_path / out
             arguments = [*arguments, "--out", out, "--cache", cache]
-            code = training.main(kws.KeywordSpotting, [*map(str, arguments)])
+            code = trainer.main(kws.KeywordSpotting, [*map(str, arguments)])
             assert code == 1
             return capsys.readouterr().err
 
@@ -176,7 +176,7 @@ class TestBadInput:
     def test_resume_of_what_has_not_begun(self, tmp_path):
         """`--out` with `--resume` begins a run: jobs that are restarted."""
         import kws
-        from training import command
+        from trainer import command
 
         for out in (tmp_path, tmp_path / "nowhere"):
             arguments = ["--out", str(out), "--resume"]
@@ -224,7 +224,7 @@ class TestBadInput:
 @pytest.mark.any_backend
 def test_settings_come_from_flags_then_file_then_preset(tmp_path):
     import kws
-    from training import config
+    from trainer import config
 
     file = tmp_path / "config.json"
     file.write_text('{"preset": "paper", "units": 64, "seed": 5}')
@@ -242,17 +242,20 @@ def test_progress_tells_the_time_that_is_left():
 
     import rich.console
 
-    from training import engine
+    from datasets import progress
 
     text = io.StringIO()
     console = rich.console.Console(file=text, width=120)
-    with engine.progress_bar(console) as bar:
-        bar.get_time = iter(range(0, 999, 3)).__next__  # 3 s a look
-        shown = bar.add_task("training", total=2)
-        bar.update(shown, completed=1)
-        bar.update(shown, completed=2)
+    console.get_time = iter(range(0, 999, 3)).__next__  # 3 s per look
+    with progress.bar("training", 2, console=console) as advance:
+        advance()
+        advance(name="epoch 1/1")
     line = text.getvalue().splitlines()[-1]
-    assert "2/2" in line and line.rstrip().endswith("left 0:00:00")
+    assert (
+        "epoch 1/1" in line
+        and "2/2" in line
+        and line.rstrip().endswith("left 0:00:00")
+    )
     assert line.count("0:00:00") == 1  # some time went by
 
 
@@ -264,7 +267,7 @@ def test_progress_tells_the_time_that_is_left():
 def test_paper_preset(recipe, epochs, batch):
     import importlib
 
-    from training import config
+    from trainer import config
 
     made = config.make(
         importlib.import_module(recipe).Config, {"preset": "paper"}
@@ -303,7 +306,7 @@ def test_backend_flag_starts_on_that_backend(cache, tmp_path):
 def test_bad_settings_of_a_recipe(recipe, name, value):
     import importlib
 
-    from training import config
+    from trainer import config
 
     with pytest.raises(ValueError, match=f"`{name}`"):
         config.make(importlib.import_module(recipe).Config, {name: value})
@@ -321,7 +324,7 @@ def test_bad_settings_of_a_recipe(recipe, name, value):
 )
 def test_gates_start_where_they_are_told(settings, least, largest):
     import slu
-    from training import config
+    from trainer import config
 
     task = object.__new__(slu.IntentRecognition)  # without data
     task.config = config.make(slu.Config, {"units": 64, **settings})

@@ -1,0 +1,1 @@
+"""Pages about runs and sweeps: single HTML files that need no network."""
