@@ -22,6 +22,36 @@ def check_audio(layer, shape):
         )
 
 
+def cut(audio, frame_length, hop_length):
+    """The frames that lie wholly within the audio.
+
+    Slices are copied side by side: `ops.extract_sequences` is a convolution
+    on some backends, and its gradient takes longer than a recurrent layer.
+
+    Args:
+        audio: A 2D tensor, with shape `(batch, samples)`.
+        frame_length: Positive integer, samples in a frame.
+        hop_length: Positive integer, samples from one frame to the next;
+            must divide `frame_length`.
+
+    Returns:
+        A 3D tensor, with shape `(batch, frames, frame_length)`.
+    """
+    samples = audio.shape[1]
+    if samples is None:
+        samples = ops.shape(audio)[1]
+    hops = samples // hop_length
+    parts = frame_length // hop_length
+    chunks = ops.reshape(
+        audio[:, : hops * hop_length],
+        (ops.shape(audio)[0], hops, hop_length),
+    )
+    count = hops - parts + 1
+    return ops.concatenate(
+        [chunks[:, i : i + count] for i in range(parts)], axis=-1
+    )
+
+
 @keras.saving.register_keras_serializable(package="keras_duspar")
 class Frames(keras.layers.Layer):
     """Cuts audio into overlapping frames.
@@ -120,24 +150,15 @@ class Frames(keras.layers.Layer):
 
     def cut(self, audio):
         """The frames that lie wholly within the audio."""
-        hop = self.hop_length
-        samples = ops.shape(audio)[1]
-        hops = samples // hop
-        count = hops - self.overlap // hop
-        if isinstance(count, int) and count < 1:
+        samples = audio.shape[1]
+        if samples is not None and samples < self.frame_length:
             before = 0 if self.padding == "valid" else self.overlap
             raise ValueError(
                 f"`audio` of {type(self).__name__} must have samples for at "
                 f"least one frame, {self.frame_length - before} with padding "
                 f"{self.padding!r}. Received {samples - before} samples."
             )
-        chunks = ops.reshape(
-            audio[:, : hops * hop], (ops.shape(audio)[0], hops, hop)
-        )
-        return ops.concatenate(
-            [chunks[:, i : i + count] for i in range(self.frame_length // hop)],
-            axis=-1,
-        )
+        return cut(audio, self.frame_length, self.hop_length)
 
     def compute_output_shape(self, input_shape):
         batch, samples = input_shape

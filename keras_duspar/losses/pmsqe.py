@@ -10,6 +10,7 @@ from keras_duspar.audio.framing import hann
 from keras_duspar.losses.waveforms import WaveformLoss
 from keras_duspar.losses.waveforms import band_matrix
 from keras_duspar.losses.waveforms import power_spectra
+from keras_duspar.losses.waveforms import windowed_frames
 from keras_duspar.utils import checks
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
@@ -153,13 +154,13 @@ class PMSQE(WaveformLoss):
     def compare(self, y_true, y_pred):
         constant = functools.partial(ops.convert_to_tensor, dtype=y_true.dtype)
         threshold = constant(self.hearing.threshold)
-        spectra = functools.partial(
-            power_spectra,
-            window=self.hearing.window,
-            hop_length=HOP_LENGTH,
-            fft_length=FRAME_LENGTH,
+        clean, estimate = (
+            power_spectra(
+                windowed_frames(audio, self.hearing.window, HOP_LENGTH),
+                FRAME_LENGTH,
+            )
+            for audio in (y_true, y_pred)
         )
-        clean, estimate = spectra(y_true), spectra(y_pred)
         counted = ops.any(clean > 0, axis=-1, keepdims=True)
         counted = ops.cast(counted, clean.dtype)
         clean = self._bark_power(clean, counted, constant)

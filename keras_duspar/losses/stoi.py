@@ -7,6 +7,7 @@ from keras import ops
 from keras_duspar.losses.waveforms import WaveformLoss
 from keras_duspar.losses.waveforms import band_matrix
 from keras_duspar.losses.waveforms import power_spectra
+from keras_duspar.losses.waveforms import windowed_frames
 
 # The definition is for 10 kHz: frames of 256 samples, hops of 128. These are
 # the same durations, 25.6 and 12.8 ms, in samples at 16 kHz.
@@ -75,15 +76,16 @@ class STOI(WaveformLoss):
         self.bands = third_octave_bands()
 
     def compare(self, y_true, y_pred):
-        active = self._active_frames(y_true)
-        order, count = _active_first(active)
-        clean = ops.take_along_axis(self._envelopes(y_true), order, axis=2)
-        estimate = ops.take_along_axis(self._envelopes(y_pred), order, axis=2)
+        clean = windowed_frames(y_true, self.window, HOP_LENGTH)
+        estimate = windowed_frames(y_pred, self.window, HOP_LENGTH)
+        order, count = _active_first(_active_frames(clean))
+        clean = ops.take_along_axis(self._envelopes(clean), order, axis=2)
+        estimate = ops.take_along_axis(self._envelopes(estimate), order, axis=2)
         weights = _segments(ops.cast(_present(order, count), clean.dtype))
         clean = _segments(clean) * weights
         estimate = _segments(estimate) * weights
 
-        # All below: (batch, bands, segments, frames).
+        # All below: (batch, bands, frames, segments).
         gain = _norm(clean) / _norm(estimate)
         clipped = ops.minimum(
             gain * estimate, clean * (1 + 10 ** (-LOWEST_SDR_DB / 20))
@@ -91,33 +93,32 @@ class STOI(WaveformLoss):
         clean = _center(clean, weights)
         clipped = _center(clipped, weights)
         correlation = (
-            ops.sum(clean * clipped, axis=-1)
-            / (_norm(clean) * _norm(clipped))[..., 0]
+            ops.sum(clean * clipped, axis=2)
+            / (_norm(clean) * _norm(clipped))[:, :, 0]
         )
         # A segment whose last frame is not an active one does not count,
         # except the first segment, so that there is always one.
-        last = weights[..., -1]
+        last = weights[:, :, -1]
         whole = ops.concatenate(
             [ops.ones_like(last[..., :1]), last[..., 1:]], axis=-1
         )
         total = ops.sum(correlation * whole, axis=(1, 2))
         return 1 - total / (BANDS * ops.sum(whole, axis=(1, 2)))
 
-    def _active_frames(self, clean):
-        """Which frames are not silent, as `(batch, frames)`."""
-        frames = ops.extract_sequences(clean, FRAME_LENGTH, HOP_LENGTH)
-        window = ops.convert_to_tensor(self.window, dtype=clean.dtype)
-        energy = ops.sum(ops.square(frames * window), axis=-1)
-        loudest = ops.max(energy, axis=-1, keepdims=True)
-        return energy > loudest * 10 ** (-DYNAMIC_RANGE_DB / 10)
-
-    def _envelopes(self, audio):
+    def _envelopes(self, frames):
         """Amplitudes of the bands, as `(batch, bands, frames)`."""
-        power = power_spectra(audio, self.window, HOP_LENGTH, FFT_LENGTH)
-        bands = ops.convert_to_tensor(self.bands, dtype=audio.dtype)
+        power = power_spectra(frames, FFT_LENGTH)
+        bands = ops.convert_to_tensor(self.bands, dtype=frames.dtype)
         # The root of zero has no gradient.
         amplitude = ops.sqrt(ops.matmul(power, bands) + 1e-8)
         return ops.transpose(amplitude, (0, 2, 1))
+
+
+def _active_frames(frames):
+    """Which frames are not silent, as `(batch, frames)`."""
+    energy = ops.sum(ops.square(frames), axis=-1)
+    loudest = ops.max(energy, axis=-1, keepdims=True)
+    return energy > loudest * 10 ** (-DYNAMIC_RANGE_DB / 10)
 
 
 def _active_first(active):
@@ -138,25 +139,34 @@ def _present(order, count):
 
 
 def _segments(bands):
-    """Cuts the last axis into overlapping segments, at least one."""
+    """Cuts the last axis into overlapping segments, at least one.
+
+    Returns:
+        A 4D tensor, with shape `(batch, bands, SEGMENT_FRAMES, segments)`:
+        of neighbouring segments, neighbours in memory are slices.
+    """
     frames = bands.shape[-1]
     if frames is None:
-        missing = ops.maximum(SEGMENT_FRAMES - ops.shape(bands)[-1], 0)
+        frames = ops.shape(bands)[-1]
+        missing = ops.maximum(SEGMENT_FRAMES - frames, 0)
     else:
         missing = max(SEGMENT_FRAMES - frames, 0)
     bands = ops.pad(bands, [[0, 0], [0, 0], [0, missing]])
-    return ops.extract_sequences(bands, SEGMENT_FRAMES, 1)
+    count = frames + missing - SEGMENT_FRAMES + 1
+    return ops.stack(
+        [bands[:, :, i : i + count] for i in range(SEGMENT_FRAMES)], axis=2
+    )
 
 
 def _norm(segments):
-    """Euclidean norm of the last axis, which is kept."""
-    total = ops.sum(ops.square(segments), axis=-1, keepdims=True)
+    """Euclidean norm of a segment's frames, whose axis is kept."""
+    total = ops.sum(ops.square(segments), axis=2, keepdims=True)
     return ops.sqrt(total + 1e-8)
 
 
 def _center(segments, weights):
     """Subtracts the mean of the frames with weight one."""
-    count = ops.sum(weights, axis=-1, keepdims=True)
+    count = ops.sum(weights, axis=2, keepdims=True)
     count = ops.where(count > 0, count, 1.0)
-    mean = ops.sum(segments * weights, axis=-1, keepdims=True) / count
+    mean = ops.sum(segments * weights, axis=2, keepdims=True) / count
     return (segments - mean) * weights

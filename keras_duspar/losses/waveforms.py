@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_duspar.audio.framing import cut
 from keras_duspar.utils import docstrings
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
@@ -63,20 +64,24 @@ class WaveformLoss(keras.losses.Loss):
         )
 
 
-def power_spectra(audio, window, hop_length, fft_length):
-    """Short-time power spectra.
+def windowed_frames(audio, window, hop_length):
+    """Frames of audio under a window.
 
     Args:
         audio: A 2D tensor, with shape `(batch, samples)`.
         window: Array of shape `(frame_length,)`.
-        hop_length: Positive integer, samples from one frame to the next.
-        fft_length: Positive integer, at least `frame_length`.
+        hop_length: Positive integer, samples from one frame to the next;
+            must divide `frame_length`.
 
     Returns:
-        A 3D tensor, with shape `(batch, frames, fft_length // 2 + 1)`.
+        A 3D tensor, with shape `(batch, frames, frame_length)`.
     """
-    frames = ops.extract_sequences(audio, len(window), hop_length)
-    frames = frames * ops.convert_to_tensor(window, dtype=audio.dtype)
+    frames = cut(audio, len(window), hop_length)
+    return frames * ops.convert_to_tensor(window, dtype=audio.dtype)
+
+
+def power_spectra(frames, fft_length):
+    """Power spectra of frames, of shape `(..., fft_length // 2 + 1)`."""
     real, imag = ops.rfft(frames, fft_length=fft_length)
     return ops.square(real) + ops.square(imag)
 
