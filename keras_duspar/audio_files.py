@@ -7,6 +7,7 @@ import tempfile
 
 import numpy as np
 
+from keras_duspar import checks
 from keras_duspar.optional import optional_package
 
 # Blocks are about a second long.
@@ -90,6 +91,13 @@ class AudioFile:
             if not np.isfinite(block).all():
                 raise AudioFileError(
                     f"{self.path} holds samples that are NaN or infinite."
+                )
+            peak = float(np.abs(block).max(initial=0))
+            if peak > checks.LOUDEST:
+                raise AudioFileError(
+                    f"{self.path} holds samples up to {peak:g}, where full "
+                    f"scale is 1 and at most {checks.LOUDEST:g} are taken. "
+                    "Divide them, 16-bit samples by 32768."
                 )
             self.read += len(block)
             last = len(block) < size
