@@ -128,7 +128,7 @@ bench: setup
 DATA ?= ../shared/data
 studies: setup
 	$(PY) studies/perceptual_losses.py --data $(DATA)/se
-	KERAS_BACKEND=jax $(PY) benchmarks/gate_bias.py --data $(DATA)/kws
+	KERAS_BACKEND=jax $(PY) studies/gate_bias.py --tasks kws --data $(DATA)
 
 lint: setup
 	$(VENV)/bin/ruff check .

@@ -10,5 +10,6 @@ from keras_duspar.losses import enhancement
 from keras_duspar.losses import pmsqe
 from keras_duspar.losses import si_snr
 from keras_duspar.losses import stoi
+from keras_duspar.models import stack
 from keras_duspar.quantization import dense
 from keras_duspar.rounding import tfmot

@@ -71,7 +71,9 @@ class Frames(keras.layers.Layer):
         **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
-        audio: A 2D tensor, with shape `(batch, samples)`.
+        audio: A 2D tensor, with shape `(batch, samples)`, of floats in
+            `[-1, 1]`. Integers are an error, and so are values beyond 8,
+            unless the layer is only being traced.
         mask: Optional boolean tensor of the same shape, `False` at padding
             behind the end of a recording. The frames that a recording cut
             off there would not have are masked.
@@ -124,6 +126,7 @@ class Frames(keras.layers.Layer):
         check_audio(self, input_shape)
 
     def call(self, audio):
+        checks.audio("audio", audio)
         return self.cut(self.pad(audio))
 
     def compute_mask(self, audio, mask=None):

@@ -87,8 +87,9 @@ class LogMel(keras.layers.Layer):
         **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
-        audio: A 2D tensor, with shape `(batch, samples)`, of values in
-            `[-1, 1]`.
+        audio: A 2D tensor, with shape `(batch, samples)`, of floats in
+            `[-1, 1]`. Integers are an error, and so are values beyond 8,
+            unless the layer is only being traced.
         mask: Optional boolean tensor of the same shape, `False` at padding
             behind the end of a recording.
 
@@ -160,6 +161,7 @@ class LogMel(keras.layers.Layer):
         )
 
     def call(self, audio):
+        checks.audio("audio", audio)
         return self.features(self.frames.pad(audio))
 
     def features(self, audio):
@@ -195,6 +197,7 @@ class LogMel(keras.layers.Layer):
         for audio in [data] if hasattr(data, "shape") else data:
             audio = np.atleast_2d(ops.convert_to_numpy(audio))
             checks.samples("data", audio)
+            checks.loudness("data", audio)
             audio = audio.astype("float32")
             if not self.built:
                 self.build(audio.shape)

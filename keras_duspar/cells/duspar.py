@@ -9,6 +9,7 @@ from keras_duspar.cells.base import InputWidth
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.cells.base import reseed
 from keras_duspar.cells.cost import Cost
+from keras_duspar.cells.linear import gate_biases
 from keras_duspar.cells.spar import SpaRCell
 
 
@@ -43,9 +44,10 @@ class DuSpaRCell(RecurrentCell):
     Args:
         bias_initializer: Initializer for `feedforward_bias` and
             `feedback_bias`. Default: `"zeros"`.
-        gate_bias_initializer: Initializer for the biases of the two gates.
-            Default: `"zeros"`, chosen by the experiment in
-            `docs/gate_bias.md`.
+        gate_bias_initializer: Initializer for the biases of the two gates,
+            which sets how long the cell remembers before it is trained.
+            Default: `None`, `keras.initializers.RandomUniform(-4, 0)`, for 2
+            to 55 steps, chosen by the experiments in `docs/gate_bias.md`.
         dropout: Float in `[0, 1)`. Fraction of the entries of `relu(e)` to
             drop. Default: 0.
         recurrent_dropout: Float in `[0, 1)`. Fraction of the entries of
@@ -76,7 +78,7 @@ class DuSpaRCell(RecurrentCell):
         units,
         kernel_initializer="glorot_uniform",
         bias_initializer="zeros",
-        gate_bias_initializer="zeros",
+        gate_bias_initializer=None,
         kernel_regularizer=None,
         bias_regularizer=None,
         kernel_constraint=None,
@@ -99,9 +101,7 @@ class DuSpaRCell(RecurrentCell):
             seed=seed,
             **kwargs,
         )
-        self.gate_bias_initializer = keras.initializers.get(
-            gate_bias_initializer
-        )
+        self.gate_bias_initializer = gate_biases(gate_bias_initializer)
 
     def build(self, input_shape):
         super().build(input_shape)

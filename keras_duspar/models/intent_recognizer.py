@@ -4,6 +4,7 @@ import keras
 
 from keras_duspar.audio import LogMel
 from keras_duspar.audio import TemporalPooling
+from keras_duspar.models.stack import AudioModel
 from keras_duspar.models.stack import audio_input
 from keras_duspar.models.stack import recurrent_layer
 from keras_duspar.utils import checks
@@ -61,7 +62,7 @@ def intent_recognizer(
     logits = keras.layers.Dense(
         num_intents + 1, name="classifier", dtype="float32"
     )(x)
-    return keras.Model(audio, logits, name=name)
+    return AudioModel(audio, logits, name=name)
 
 
 def group_samples(model):

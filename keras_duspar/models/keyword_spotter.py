@@ -3,6 +3,7 @@
 import keras
 
 from keras_duspar.audio import LogMel
+from keras_duspar.models.stack import AudioModel
 from keras_duspar.models.stack import audio_input
 from keras_duspar.models.stack import recurrent_layer
 from keras_duspar.utils import checks
@@ -55,4 +56,4 @@ def keyword_spotter(
     logits = keras.layers.GlobalAveragePooling1D(
         name="logits", dtype="float32"
     )(x)
-    return keras.Model(audio, logits, name=name)
+    return AudioModel(audio, logits, name=name)

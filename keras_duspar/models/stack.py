@@ -6,6 +6,23 @@ from keras_duspar import layers
 from keras_duspar.utils import checks
 
 
+@keras.saving.register_keras_serializable(package="keras_duspar")
+class AudioModel(keras.Model):
+    """A functional model that takes audio and refuses integers.
+
+    Keras converts what a functional model is given to the dtype of its
+    `Input` before any layer sees it, so that 16-bit samples would become
+    floats far beyond full scale. A model sees them itself, also in
+    `predict()` and `fit()`.
+    """
+
+    def call(self, inputs, training=None, mask=None, **kwargs):
+        for audio in keras.tree.flatten(inputs):
+            if hasattr(audio, "dtype"):
+                checks.audio("inputs", audio)
+        return super().call(inputs, training=training, mask=mask, **kwargs)
+
+
 def recurrent_layer(recurrent, units, options, name):
     """One recurrent layer of a model.
 

@@ -265,6 +265,8 @@ class Stream:
             )
         if samples.ndim == 2 or samples.dtype.kind == "f":
             checks.samples("samples", samples)
+        if samples.ndim == 2:  # audio
+            checks.loudness("samples", samples)
         if self._state is not None and len(samples) != len(self._waiting):
             raise checks.bad_value(
                 "samples",

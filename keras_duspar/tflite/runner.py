@@ -223,14 +223,20 @@ class Runner:
         for name, shape in expected.items():
             tensor = self.file.tensors[0][self.signature.inputs[name]]
             x, single = check_array(name, inputs[name], shape, tensor.dtype)
-            if self.hop and len(shape) == 2 and x.shape[1] < self.hop:
-                raise ValueError(
-                    f"`{name}` must be at least one frame of {self.hop} "
-                    f"samples long. Received shape: {np.shape(inputs[name])}."
-                )
+            if self._is_audio(x):
+                checks.loudness(name, x)
+                if x.shape[1] < self.hop:
+                    raise ValueError(
+                        f"`{name}` must be at least one frame of {self.hop} "
+                        "samples long. Received shape: "
+                        f"{np.shape(inputs[name])}."
+                    )
             checked[name] = x
             singles.add(single)
         return checked, singles == {True}
+
+    def _is_audio(self, batch):
+        return bool(self.hop) and batch.ndim == 2
 
     # Streams
 
@@ -249,6 +255,8 @@ class Runner:
             raise self._not_streaming("step()")
         ((name, shape),) = self.inputs.items()
         x, single = check_array(name, chunk, shape, "float32")
+        if self._is_audio(x):
+            checks.loudness(name, x)
         return self._pack(self._step(x), single)
 
     def _not_streaming(self, method):

@@ -6,6 +6,7 @@ import pathlib
 
 import numpy as np
 
+from keras_duspar.utils import checks
 from keras_duspar.utils import files
 from keras_duspar.utils.optional import optional_package
 
@@ -105,6 +106,14 @@ class AudioFile:
                 raise AudioFileError(self.path, reason) from e
             if not np.isfinite(block).all():
                 raise NotFiniteError(self.path)
+            peak = float(np.abs(block).max(initial=0))
+            if peak > checks.LOUDEST:
+                reason = (
+                    f"holds samples up to {peak:g}, where full scale is 1 and "
+                    f"at most {checks.LOUDEST:g} are taken: divide them, "
+                    "16-bit samples by 32768"
+                )
+                raise AudioFileError(self.path, reason)
             self.read += len(block)
             last = len(block) < size
             yield resampler(block.T, last)

@@ -67,15 +67,16 @@ def float_dtype(name, dtype):
         )
 
 
+# Samples of audio beyond this are taken for integers that became floats: full
+# scale is 1, mixtures and float files may pass it by a few times, and 16-bit
+# samples are beyond it unless they are nearly silent.
+LOUDEST = 8.0
+
+
 def samples(name, array):
     """Raises if a NumPy array holds integers, NaN or infinity."""
     if array.dtype.kind in "iu":
-        raise bad_value(
-            name,
-            "floats in [-1, 1]",
-            array,
-            "Divide 16-bit samples by 32768.",
-        )
+        raise _not_full_scale(name, array)
     # The sum alone is the faster question, and nearly always enough.
     if (
         array.dtype.kind == "f"
@@ -83,6 +84,42 @@ def samples(name, array):
         and not np.isfinite(array).all()
     ):
         raise bad_value(name, "finite", array, "It has NaN or infinity.")
+
+
+def audio(name, value):
+    """Raises if audio is not of floats around [-1, 1], as far as one can see.
+
+    Args:
+        name: String, the argument's name.
+        value: Array or tensor. If it is only being traced it has a dtype, but
+            no values yet, and its loudness passes.
+    """
+    import keras  # noqa: PLC0415
+
+    dtype = keras.backend.standardize_dtype(value.dtype)
+    if not keras.backend.is_float_dtype(dtype):
+        raise _not_full_scale(name, value)
+    try:
+        array = np.asarray(keras.ops.convert_to_numpy(value), "float32")
+    except Exception:
+        return
+    loudness(name, array)
+
+
+def loudness(name, array):
+    """Raises if a NumPy array of floats is far too loud to be audio."""
+    # The energy alone is the faster question, and often enough.
+    if array.size and not np.vdot(array, array) <= LOUDEST**2:
+        peak = float(np.abs(array).max())
+        if peak > LOUDEST:
+            raise _not_full_scale(name, array, f"It goes up to {peak:g}.")
+
+
+def _not_full_scale(name, value, found=""):
+    hint = "Divide 16-bit samples by 32768."
+    return bad_value(
+        name, "floats in [-1, 1]", value, f"{found} {hint}" if found else hint
+    )
 
 
 def finite_array(name, value):

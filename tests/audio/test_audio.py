@@ -242,7 +242,23 @@ def test_bad_audio():
         TemporalPooling(4)(np.zeros((1, 3, 2), "float32"))
 
 
+@pytest.mark.parametrize("layer", [LogMel(), Frames(32, 16)])
+def test_audio_must_be_floats_near_full_scale(layer):
+    loud = np.zeros((2, 1000), "float32")
+    layer(loud)
+    loud[1, 7] = -8  # as much as is taken
+    layer(loud)
+    loud[1, 7] = -8.1
+    with pytest.raises(ValueError, match="`audio` must be floats.*to 8.1"):
+        layer(loud)
+    for dtype in ("int16", "int32", "uint8"):
+        with pytest.raises(ValueError, match="`audio` must be.*by 32768"):
+            layer(np.ones((2, 1000), dtype))
+
+
 def test_bad_adapt_data():
+    with pytest.raises(ValueError, match="`data` must be floats.*to 1000"):
+        LogMel().adapt(np.full((1, 1000), 1000.0))
     with pytest.raises(ValueError, match="`data` must be finite"):
         LogMel().adapt(np.full((1, 1000), np.nan, "float32"))
     with pytest.raises(ValueError, match="Divide 16-bit samples by 32768"):

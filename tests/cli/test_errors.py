@@ -27,6 +27,8 @@ def files(tmp_path):
     soundfile.write(tmp_path / "none.wav", noise[:0], 16000)
     noise[40000] = np.nan
     soundfile.write(tmp_path / "nan.wav", noise, 16000, "FLOAT")
+    noise[40000] = 50
+    soundfile.write(tmp_path / "loud.wav", noise, 16000, "FLOAT")
     (tmp_path / "empty.wav").touch()
     (tmp_path / "text.wav").write_text("no audio at all")
     (tmp_path / "text.keras").write_text("no model at all")
@@ -55,6 +57,7 @@ def fails(capsys, *arguments):
         ("none.wav", "holds no samples"),
         ("text.wav", "is no audio file"),
         ("nan.wav", "NaN or infinite"),
+        ("loud.wav", "samples up to 50, where full scale is 1"),
         ("short.wav", "too short"),
     ],
 )

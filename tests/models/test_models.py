@@ -210,3 +210,18 @@ def test_bad_classes():
         intent_recognizer(pool_size=0)
     with pytest.raises(ValueError, match="`hop_length` must be a divisor"):
         speech_enhancer(frame_length=32, hop_length=12)
+
+
+@EVERY_MODEL
+def test_integers_are_refused(build, tmp_path):
+    built = build("duspar", 4)
+    built.save(tmp_path / "model.keras")
+    integers = np.full((2, 8000), 3000, "int16")
+    for model in (built, keras.models.load_model(tmp_path / "model.keras")):
+        model.predict(integers / 32768, verbose=0)
+        for use in (model, model.predict_on_batch, model.predict):
+            with pytest.raises(ValueError, match="`inputs` must.*by 32768"):
+                use(integers)
+        # Floats as large are seen where there are values.
+        with pytest.raises(ValueError, match="`inputs` must.*up to 3000"):
+            model(integers.astype("float32"))

@@ -247,3 +247,5 @@ def test_bad_samples():
         stream.push(np.ones((1, 256), "int16"))
     with pytest.raises(ValueError, match="`samples` must be finite"):
         stream.push(np.full((1, 256), np.nan))
+    with pytest.raises(ValueError, match="`samples` must be floats.*to 50"):
+        stream.push(np.full((1, 256), 50.0))

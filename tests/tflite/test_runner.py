@@ -81,6 +81,7 @@ def test_a_file_of_another_origin(tmp_path):
         (np.zeros((1, 2, 512), "float32"), "`audio` must be of shape"),
         (np.zeros(512, "int16"), "Divide 16-bit samples by 32768"),
         (np.full(512, np.nan, "float32"), "`audio` must be finite"),
+        (np.full(512, -50, "float32"), "`audio` must be floats.*up to 50"),
         (np.zeros(100, "float32"), "at least one frame of 256"),
         (np.zeros((0, 512), "float32"), "must be not empty"),
         (np.zeros(512, "complex64"), "of dtype float32"),
@@ -101,6 +102,8 @@ def test_bad_chunks(whole, stream):
         whole.reset()
     with pytest.raises(ValueError, match="must be finite.*It has NaN"):
         stream.step(np.full(256, np.inf, "float32"))
+    with pytest.raises(ValueError, match="must be floats in .*up to 50"):
+        stream.step(np.full(256, 50, "float32"))
     for shape in ((255,), (2, 256), (1, 1, 256), ()):
         with pytest.raises(ValueError, match=r"of shape \(1, 256\)"):
             stream.step(np.zeros(shape, "float32"))
