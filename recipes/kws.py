@@ -67,6 +67,11 @@ class Config(training.Config):
         check_range("gain_db", self.gain_db)
         check_range("noise_snr", self.noise_snr)
 
+    @property
+    def name(self):
+        name = super().name
+        return name if self.words == "all" else f"{name}-{self.words}"
+
 
 class KeywordSpotting(training.Task):
     config_class = Config

@@ -58,7 +58,9 @@ class Config:
         nargs=3,
         type=int,
     )
-    data_seed: int = setting(0, "seed of synthetic speech")
+    data_seed: int = setting(
+        0, "seed of synthetic speech and composed commands"
+    )
     gate_biases: list | None = setting(
         None,
         "range of the gates' biases at the start, for layers that take "

@@ -49,8 +49,9 @@ def test_table_and_json(run, capsys):
 
 
 def test_noise_of_ones_own(run, tmp_path):
-    import robustness
     import soundfile
+
+    import robustness
 
     soundfile.write(tmp_path / "rain.wav", noise(20000), 16000)
     assert robustness.main([str(run), "--noise", str(tmp_path)]) == 0
