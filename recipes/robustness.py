@@ -23,10 +23,9 @@ import numpy as np
 
 from datasets import base
 from datasets import speech_commands
-from datasets.audio_io import BadAudio
-from datasets.audio_io import samples_of
 from datasets.base import DataError
 from datasets.mixing import mix
+from datasets.mixing import read_noises
 from keras_duspar.utils.tables import text_table
 from training import command
 from training import config as configs
@@ -107,13 +106,7 @@ def find_noises(folder, data):
             f"Received: {folder}. Only Speech Commands comes with noise that "
             "training does not hear."
         )
-    noises = {}
-    for path in paths:
-        try:
-            noises[path.stem] = samples_of(path)
-        except BadAudio as error:
-            raise DataError(f"{path} cannot be used: {error}.") from error
-    return noises
+    return read_noises(paths)
 
 
 def measure(task, model, noises, levels_db=LEVELS_DB, snrs_db=SNRS_DB):
@@ -133,13 +126,15 @@ def measure(task, model, noises, levels_db=LEVELS_DB, snrs_db=SNRS_DB):
     def accuracy(change):
         return task.accuracy(model, "test", change)
 
+    # A dictionary, so that the level as recorded is measured once.
+    levels = {level: accuracy(at_level(level)) for level in {0.0, *levels_db}}
     return {
         "task": task.config.task,
         "data": task.data.name,
         "count": len(task.data["test"]),
-        "accuracy": accuracy(at_level(0.0)),
+        "accuracy": levels[0.0],
         "levels": [
-            {"level_db": level, "accuracy": accuracy(at_level(level))}
+            {"level_db": level, "accuracy": levels[level]}
             for level in levels_db
         ],
         "noises": list(noises),

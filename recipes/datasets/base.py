@@ -169,6 +169,9 @@ class Dataset:
         """One line for logs and reports."""
         counts = ", ".join(f"{len(self.splits[s])} {s}" for s in SPLITS)
         labels = f", {len(self.labels)} labels" if self.labels else ""
+        if self.per_epoch:
+            drawn = (f"{n} {self.labels[i]}" for i, n in self.per_epoch.items())
+            labels += f", an epoch draws {' and '.join(drawn)}"
         bad = f", {len(self.bad)} bad files left out" if self.bad else ""
         return f"{self.name}: {counts}{labels}{bad}"
 

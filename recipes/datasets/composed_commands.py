@@ -25,6 +25,7 @@ from datasets.base import SPLITS
 from datasets.base import DataError
 from datasets.mixing import excerpt
 from datasets.mixing import mix
+from datasets.mixing import read_noises
 
 SIZES = (24800, 2480, 2480)
 NONE = "none"
@@ -167,7 +168,7 @@ def load(
             and test, or `None` for `SIZES`.
         seed: Integer of at least 0. The same seed gives the same commands.
             Default: 0.
-        cache_dir: Folder to keep the decoded words in, or `None`.
+        cache_dir: Folder to keep the decoded words in, or `None` for memory.
         workers: Positive integer, or `None` for one per core.
         progress: Boolean, whether to show a progress bar. Default: `True`.
 
@@ -187,11 +188,17 @@ def load(
         )
     data = speech_commands.load(folder, speech_commands.WORDS_V1)
     data = decoding.decode(
-        data, cache_dir=cache_dir, workers=workers, progress=progress
+        data,
+        cache="disk" if cache_dir else "memory",
+        cache_dir=cache_dir,
+        workers=workers,
+        progress=progress,
     )
-    held_out = map(samples_of, speech_commands.held_out_paths(folder))
+    held_out = read_noises(speech_commands.held_out_paths(folder))
     noises = {"train": data.noises}
-    noises["validation"] = noises["test"] = tuple(held_out) or data.noises
+    noises["validation"] = noises["test"] = (
+        tuple(held_out.values()) or data.noises
+    )
     splits = {}
     for split, size in zip(SPLITS, sizes):
         recorded = _recorded(data, split)
@@ -210,8 +217,9 @@ def load(
 def trim(samples):
     """The part of a recording in which a word is said.
 
-    Frames of 10 ms count whose power is nearer to the loudest than to the
-    background, in decibels, with 30 ms around them.
+    That is from the first to the last frame of 10 ms that is at most 40 dB
+    softer than the loudest and, in decibels, two fifths of the way up to it
+    from the background; and 30 ms on either side.
 
     Args:
         samples: Array of int16 or float32, with shape `(samples,)`.

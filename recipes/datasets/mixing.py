@@ -17,6 +17,8 @@ import pathlib
 import numpy as np
 
 from datasets import base
+from datasets.audio_io import BadAudio
+from datasets.audio_io import read_audio
 from datasets.base import DataError
 from datasets.base import Mixture
 
@@ -65,6 +67,25 @@ def excerpt(noise, offset, length):
     if offset + length > len(noise):
         noise = np.tile(noise, -(-(offset + length) // len(noise)))
     return noise[offset : offset + length]
+
+
+def read_noises(paths):
+    """Reads recordings of noise at once.
+
+    Args:
+        paths: Sequence of `pathlib.Path`.
+
+    Returns:
+        A dictionary from the names of the files, without their endings, to
+        float32 arrays.
+    """
+    noises = {}
+    for path in paths:
+        try:
+            noises[path.stem] = read_audio(path)
+        except BadAudio as e:
+            raise DataError(f"The noise {path} cannot be used: {e}.") from e
+    return noises
 
 
 def load(folder, snrs_db=SNRS_DB):

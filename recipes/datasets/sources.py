@@ -11,7 +11,6 @@ from datasets import mixing
 from datasets import speech_commands
 from datasets import synthetic
 from datasets import voicebank_demand
-from datasets.audio_io import samples_of
 from datasets.base import DataError
 
 WORDS = ("all", "commands12")
@@ -83,7 +82,7 @@ def load(
         data, cache_dir=cache_dir, workers=workers, progress=progress
     )
     if twelve:
-        held_out = map(samples_of, speech_commands.held_out_paths(folder))
-        data = commands12.select(data, tuple(held_out), seed)
+        held_out = mixing.read_noises(speech_commands.held_out_paths(folder))
+        data = commands12.select(data, held_out.values(), seed)
         data = data.take(sizes) if sizes else data
     return data

@@ -60,6 +60,7 @@ def test_a_tenth_is_unknown_and_a_tenth_silence(data):
     assert data.per_epoch == {0: 3, 1: 3}  # of 29: one speaker says no "go"
     counts = collections.Counter(item.label for item in data["train"])
     assert counts[0] == 30 and counts[1] == 60  # to choose from
+    assert "an epoch draws 3 silence and 3 unknown" in data.summary()
 
 
 def test_every_epoch_draws_its_own(data):

@@ -92,6 +92,9 @@ def test_bad_settings(run, tmp_path, capsys):
     )
     assert robustness.main([str(run), "--noise", str(tmp_path)]) == 1
     assert "`--noise` must be a folder of" in capsys.readouterr().err
+    (tmp_path / "rain.wav").write_bytes(b"")
+    assert robustness.main([str(run), "--noise", str(tmp_path)]) == 1
+    assert "rain.wav cannot be used: empty file" in capsys.readouterr().err
     (tmp_path / "config.json").write_text('{"task": "se"}')
     (tmp_path / "model.keras").write_text("")
     assert robustness.main([str(tmp_path)]) == 1
