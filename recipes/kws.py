@@ -2,11 +2,12 @@
 
     python recipes/kws.py
     python recipes/kws.py --data speech_commands --preset paper --model gru
+    python recipes/kws.py --data speech_commands --words commands12
 
 A log-mel front end, two recurrent layers and a linear classifier on every
 frame, whose scores are averaged over time; cross entropy. Without `--data` 35
 words are spoken by a synthesizer, in voices that differ between training and
-test.
+test. `--words commands12` tells ten commands, unknown words and silence apart.
 """
 
 import dataclasses
@@ -19,8 +20,12 @@ import keras
 import numpy as np
 
 import trainer
+from datasets import sources
 from datasets.batches import KeywordBatches
 from keras_duspar import models
+from keras_duspar.utils import checks
+from trainer.config import check_range
+from trainer.config import setting
 from trainer.task import confusion_rows
 
 
@@ -37,12 +42,48 @@ class Config(trainer.Config):
         "paper": {"epochs": 100, "batch_size": 64, "gate_biases": quick},
     }
 
+    words: str = setting(
+        "all",
+        "the classes: all words, or ten commands, unknown and silence",
+        choices=sources.WORDS,
+    )
+    gain_db: list = setting(
+        [-30.0, 6.0],
+        "range of the levels of training clips, relative to the recording",
+        nargs=2,
+        type=float,
+    )
+    noise_share: float = setting(
+        0.5, "share of the training clips that noise is mixed into"
+    )
+    noise_snr: list = setting(
+        [0.0, 30.0],
+        "range of its signal-to-noise ratios, in dB",
+        nargs=2,
+        type=float,
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        checks.choice("words", self.words, sources.WORDS)
+        checks.number("noise_share", self.noise_share, "[0, 1]")
+        check_range("gain_db", self.gain_db)
+        check_range("noise_snr", self.noise_snr)
+
+    @property
+    def name(self):
+        name = super().name
+        return name if self.words == "all" else f"{name}-{self.words}"
+
 
 class KeywordSpotting(trainer.Task):
     config_class = Config
     metrics = (
         lambda: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
     )
+
+    def data_arguments(self):
+        return {"words": self.config.words}
 
     def build(self):
         return models.keyword_spotter(
@@ -56,18 +97,27 @@ class KeywordSpotting(trainer.Task):
             self.config.batch_size,
             training,
             self.config.seed,
+            noise_probability=self.config.noise_share,
+            noise_snrs_db=self.config.noise_snr,
+            made_noise=0.5,
+            gain_db=self.config.gain_db,
         )
 
     def loss(self, phase):
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
-    def predict(self, model, split):
-        """Logits and true words of a split."""
+    def predict(self, model, split, change=lambda audio: audio):
+        """Logits and true words of a split, whose audio may be changed."""
         served = [
-            (model.predict_on_batch(audio), label)
+            (model.predict_on_batch(change(audio)), label)
             for audio, label in self.serve(self.batches(split))
         ]
         return (np.concatenate(part) for part in zip(*served))
+
+    def accuracy(self, model, split, change):
+        """Share of the recordings that are right though they are changed."""
+        logits, labels = self.predict(model, split, change)
+        return float(np.mean(logits.argmax(axis=1) == labels))
 
     def validate(self, model):
         logits, labels = self.predict(model, "validation")

@@ -101,6 +101,9 @@ class Dataset:
             the model's outputs. Empty for enhancement.
         noises: Tuple of paths or arrays that training mixes in.
         snrs_db: Tuple of floats, the ratios that training mixes at.
+        per_epoch: Dictionary from a label to the number of its training items
+            that an epoch uses, drawn anew in every epoch. Default: none, which
+            is to use all items of all labels.
         rates: Tuple of the sample rates that a file may have, or `None` for
             any; files of another rate are bad.
         sample_rate: Integer, the rate at which audio is served.
@@ -113,6 +116,7 @@ class Dataset:
     labels: tuple = ()
     noises: tuple = ()
     snrs_db: tuple = ()
+    per_epoch: dict = dataclasses.field(default_factory=dict)
     rates: tuple | None = None
     sample_rate: int = SAMPLE_RATE
     bad: tuple = ()
@@ -154,12 +158,20 @@ class Dataset:
             items = self.splits[split]
             chosen = np.linspace(0, len(items) - 1, min(most, len(items)))
             splits[split] = [items[i] for i in chosen.astype(int)]
-        return dataclasses.replace(self, splits=splits)
+        share = len(splits["train"]) / len(self.splits["train"])
+        per_epoch = {
+            label: max(1, round(share * count))
+            for label, count in self.per_epoch.items()
+        }
+        return dataclasses.replace(self, splits=splits, per_epoch=per_epoch)
 
     def summary(self):
         """One line for logs and reports."""
         counts = ", ".join(f"{len(self.splits[s])} {s}" for s in SPLITS)
         labels = f", {len(self.labels)} labels" if self.labels else ""
+        if self.per_epoch:
+            drawn = (f"{n} {self.labels[i]}" for i, n in self.per_epoch.items())
+            labels += f", an epoch draws {' and '.join(drawn)}"
         bad = f", {len(self.bad)} bad files left out" if self.bad else ""
         return f"{self.name}: {counts}{labels}{bad}"
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from datasets import acoustics
 from datasets.audio_io import samples_of
+from datasets.base import SAMPLE_RATE
 from datasets.base import DataError
 from datasets.mixing import mix
 from datasets.steps import Batches
@@ -12,8 +13,12 @@ from datasets.steps import Batches
 MADE_NOISES = ("white", "pink", "hum", "clicks", "clicks", "babble", "babble")
 
 
+# Of each of them, so many recordings of so many seconds.
+MADE_RECORDINGS, MADE_SECONDS = 2, 20
+
+
 class NoisyBatches(Batches):
-    """Batches that mix background noise into some of the training clips.
+    """Batches that vary noise and level of the training clips.
 
     Args:
         data: A `Dataset`.
@@ -26,6 +31,12 @@ class NoisyBatches(Batches):
             noise is mixed into, if there is any. Default: 0.5.
         noise_snrs_db: Pair of floats, the range of signal-to-noise ratios.
             Default: `(5, 30)`.
+        made_noise: Float in [0, 1], the share of these noises that are made
+            up there: coloured noise, hum, clicks, and babble out of other
+            clips. Default: 0.
+        gain_db: Pair of floats, the range of gains, in decibels. Clips that
+            would exceed full scale are only made as loud as that.
+            Default: `(0, 0)`.
     """
 
     def __init__(
@@ -37,16 +48,56 @@ class NoisyBatches(Batches):
         seed=0,
         noise_probability=0.5,
         noise_snrs_db=(5.0, 30.0),
+        made_noise=0.0,
+        gain_db=(0.0, 0.0),
     ):
         super().__init__(data, split, batch_size, training, seed)
         self.noise_probability = float(noise_probability)
         self.noise_snrs_db = tuple(noise_snrs_db)
+        self.made_noise = float(made_noise)
+        self.gain_db = tuple(gain_db)
+        self.made_noises = []
+        if self.training and self.made_noise and self.noise_probability:
+            self.made_noises = self._make_noises()
+
+    def _make_noises(self):
+        # Once: to make a second of noise takes longer than all the rest.
+        rng = np.random.default_rng(self.seed)
+        length = MADE_SECONDS * SAMPLE_RATE
+        noises = []
+        for kind in MADE_NOISES * MADE_RECORDINGS:
+            others = rng.integers(len(self.items), size=(8, MADE_SECONDS))
+            voices = [
+                np.concatenate(
+                    [self.samples(self.items[i].source) for i in row]
+                )
+                for row in (others if kind == "babble" else ())
+            ]
+            noises.append(acoustics.noise(rng, kind, length, voices))
+        return noises
+
+    def augment(self, audio, rng):
+        """`audio` with noise, as often as it shall be, and at another level."""
+        return self.change_level(self.add_noise(audio, rng), rng)
+
+    def change_level(self, audio, rng):
+        """`audio`, louder or softer."""
+        if self.gain_db == (0, 0):
+            return audio
+        gain = 10 ** (rng.uniform(*self.gain_db) / 20)
+        if gain > 1:
+            gain = min(gain, 1 / max(audio.max(), -audio.min(), 1e-6))
+        return np.float32(gain) * audio
 
     def add_noise(self, audio, rng):
         """`audio`, or as often as it shall be `audio` with noise."""
         noises = self.data.noises
-        if not noises or rng.random() >= self.noise_probability:
+        if not (noises or self.made_noises):
             return audio
+        if rng.random() >= self.noise_probability:
+            return audio
+        if self.made_noises and (not noises or rng.random() < self.made_noise):
+            noises = self.made_noises
         noise = noises[rng.integers(len(noises))]
         noise = self.noise(noise, len(audio), rng)
         return mix(audio, noise, rng.uniform(*self.noise_snrs_db))[0]
@@ -82,7 +133,7 @@ class KeywordBatches(NoisyBatches):
             rng = self.random(epoch, index)
             shift = rng.integers(-self.max_shift, self.max_shift + 1)
             place(audio[row], samples, int(shift))
-            audio[row] = self.add_noise(audio[row], rng)
+            audio[row] = self.augment(audio[row], rng)
         return audio, labels
 
     @property
@@ -138,7 +189,7 @@ class IntentBatches(NoisyBatches):
             item = self.items[index]
             samples = self.samples(item.source)[: lengths[row]]
             if self.training:
-                samples = self.add_noise(samples, self.random(epoch, index))
+                samples = self.augment(samples, self.random(epoch, index))
             audio[row, : len(samples)] = samples
             label_lengths[row] = len(item.label)
             labels[row, : len(item.label)] = item.label
@@ -293,6 +344,9 @@ def lengths_of(data, split, source_of):
     """Samples of every item of a split."""
     lengths = np.empty(len(data[split]), "int64")
     for i, item in enumerate(data[split]):
+        if hasattr(item, "length"):
+            lengths[i] = item.length
+            continue
         source = source_of(item)
         if not isinstance(source, np.ndarray):
             source = samples_of(source, data.rates, data.sample_rate)

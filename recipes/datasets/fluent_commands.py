@@ -25,7 +25,8 @@ HOW = (
     "Fluent.ai hands out the link after a form, at "
     "https://fluent.ai/fluent-speech-commands-a-dataset-for-spoken-language-"
     "understanding-research/ . Unpack the archive and pass the folder that "
-    "holds `data/` and `wavs/`."
+    "holds `data/` and `wavs/`. Of a folder of Speech Commands, which is free "
+    "for all, slu.py composes commands."
 )
 
 

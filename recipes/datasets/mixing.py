@@ -17,8 +17,10 @@ import pathlib
 import numpy as np
 
 from datasets import base
+from datasets.audio_io import read_audio
 from datasets.base import DataError
 from datasets.base import Mixture
+from keras_duspar.utils.audio_files import AudioFileError
 
 SNRS_DB = (0.0, 5.0, 10.0, 15.0, 20.0)
 COLUMNS = ("id", "clean", "noise", "noise_offset_samples", "snr_db")
@@ -65,6 +67,25 @@ def excerpt(noise, offset, length):
     if offset + length > len(noise):
         noise = np.tile(noise, -(-(offset + length) // len(noise)))
     return noise[offset : offset + length]
+
+
+def read_noises(paths):
+    """Reads recordings of noise at once.
+
+    Args:
+        paths: Sequence of `pathlib.Path`.
+
+    Returns:
+        A dictionary from the names of the files, without their endings, to
+        float32 arrays.
+    """
+    noises = {}
+    for path in paths:
+        try:
+            noises[path.stem] = read_audio(path)
+        except AudioFileError as e:
+            raise DataError(f"The noise {path} {e.reason}.") from e
+    return noises
 
 
 def load(folder, snrs_db=SNRS_DB):

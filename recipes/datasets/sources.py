@@ -3,6 +3,8 @@
 import pathlib
 
 from datasets import base
+from datasets import commands12
+from datasets import composed_commands
 from datasets import decoding
 from datasets import fluent_commands
 from datasets import mixing
@@ -10,6 +12,8 @@ from datasets import speech_commands
 from datasets import synthetic
 from datasets import voicebank_demand
 from datasets.base import DataError
+
+WORDS = ("all", "commands12")
 
 
 def load(
@@ -20,32 +24,49 @@ def load(
     cache_dir=None,
     workers=None,
     progress=True,
+    words="all",
 ):
     """Finds the data for a task, decoded and checked, ready for batches.
 
     Args:
         task: String, `"kws"`, `"slu"` or `"se"`.
-        folder: Folder of Speech Commands, of Fluent Speech Commands, or of
-            VoiceBank+DEMAND or mixtures, or `None` for synthetic speech.
-            Default: `None`.
-        sizes: Three positive integers. Synthetic utterances for training,
-            validation and test; of a folder, the most that are used.
-            Default: `None`, for all.
-        seed: Integer, seed of synthetic speech. Default: 0.
+        folder: Folder of the data, or `None` for synthetic speech.
+            `"kws"`: Speech Commands. `"slu"`: Fluent Speech Commands, or
+            Speech Commands to compose commands of. `"se"`: VoiceBank+DEMAND
+            or mixtures. Default: `None`.
+        sizes: Three positive integers. Synthetic utterances or composed
+            commands for training, validation and test; of a folder, the most
+            that are used. Default: `None`, for all.
+        seed: Integer, seed of synthetic speech, of composed commands and of
+            the choice of unknown words. Default: 0.
         cache_dir: Folder to keep decoded and synthetic speech in, or `None`
             for `base.default_cache_dir()`.
         workers: Positive integer, or `None` for one per core.
         progress: Boolean, whether to show progress bars. Default: `True`.
+        words: String, the classes of `"kws"`. `"all"`: all words of the data.
+            `"commands12"`: ten commands, unknown and silence.
+            Default: `"all"`.
 
     Returns:
         A `Dataset`.
     """
+    if words not in WORDS:
+        raise DataError(
+            f"`words` must be one of {', '.join(map(repr, WORDS))}. Received: "
+            f"words={words!r}."
+        )
+    twelve = task == "kws" and words == "commands12"
     cache_dir = pathlib.Path(cache_dir or base.default_cache_dir())
     if folder is None:
-        return synthetic.load(task, sizes, seed, cache_dir, workers, progress)
+        data = synthetic.load(task, sizes, seed, cache_dir, workers, progress)
+        return commands12.select(data, seed=seed) if twelve else data
     if task == "kws":
         data = speech_commands.load(folder)
     elif task == "slu":
+        if composed_commands.recognize(folder):
+            return composed_commands.load(
+                folder, sizes, seed, cache_dir, workers, progress
+            )
         data = fluent_commands.load(folder)
     elif task == "se":
         path = pathlib.Path(folder).expanduser()
@@ -55,8 +76,13 @@ def load(
         raise DataError(
             f"`task` must be 'kws', 'slu' or 'se'. Received: task={task!r}."
         )
-    if sizes is not None:
+    if sizes is not None and not twelve:
         data = data.take(sizes)
-    return decoding.decode(
+    data = decoding.decode(
         data, cache_dir=cache_dir, workers=workers, progress=progress
     )
+    if twelve:
+        held_out = mixing.read_noises(speech_commands.held_out_paths(folder))
+        data = commands12.select(data, held_out.values(), seed)
+        data = data.take(sizes) if sizes else data
+    return data

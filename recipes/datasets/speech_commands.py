@@ -24,6 +24,8 @@ WORDS_V1 = (
 NEW_IN_V2 = ("backward", "follow", "forward", "learn", "visual")
 WORDS = tuple(sorted(WORDS_V1 + NEW_IN_V2))
 NOISE_FOLDER = "_background_noise_"
+# Noises that training does not hear, to test with.
+HELD_OUT = ("doing_the_dishes", "running_tap")
 LISTS = {"validation": "validation_list.txt", "test": "testing_list.txt"}
 
 URL = (
@@ -91,8 +93,8 @@ def load(folder, words=None):
             clip = Clip(path, label_of[word], path.stem.split("_nohash_")[0])
             splits[split_of.get(name, "train")].append(clip)
     _check_lists(folder, split_of, found)
-    noise_folder = folder / NOISE_FOLDER
-    noises = base.audio_files(noise_folder) if noise_folder.is_dir() else ()
+    held_out = held_out_paths(folder)
+    noises = [path for path in _noises(folder) if path not in held_out]
     if not noises:
         warnings.warn(
             f"There is no {NOISE_FOLDER} in {folder}: training goes without "
@@ -107,6 +109,18 @@ def load(folder, words=None):
         noises=tuple(noises),
         rates=(base.SAMPLE_RATE,),
     )
+
+
+def held_out_paths(folder):
+    """The background noises that training does not hear.
+
+    Args:
+        folder: The folder of Speech Commands.
+
+    Returns:
+        A list of paths.
+    """
+    return [path for path in _noises(folder) if path.stem in HELD_OUT]
 
 
 def download(
@@ -153,6 +167,11 @@ def download(
     )
     downloads.unpack(archive, folder, progress)
     return folder
+
+
+def _noises(folder):
+    folder = pathlib.Path(folder).expanduser() / NOISE_FOLDER
+    return base.audio_files(folder) if folder.is_dir() else []
 
 
 def _read_list(path, label_of):

@@ -21,8 +21,9 @@ class Batches:
     """The batches of one split, over as many epochs as are asked for.
 
     Step `s` is batch `s % len(batches)` of epoch `s // len(batches)`. In
-    training the order is drawn anew for every epoch and a last batch that
-    would not be full is left out; else the order is fixed and every item is
+    training the order is drawn anew for every epoch, of the labels in the
+    data's `per_epoch` so many items each, and a last batch that would not be
+    full is left out; else the order is fixed and every item is
     served once an epoch.
 
     Args:
@@ -49,6 +50,16 @@ class Batches:
         self.training = bool(training)
         self.seed = int(seed)
         self.index, self.count = 0, 1
+        # Of each label that an epoch only uses a part of: its items, and how
+        # many of them.
+        self._parts = []
+        if self.training:
+            labels = [getattr(item, "label", None) for item in self.items]
+            for label, used in data.per_epoch.items():
+                found = [i for i, other in enumerate(labels) if other == label]
+                self._parts.append((np.array(found), min(used, len(found))))
+        unused = sum(len(found) - used for found, used in self._parts)
+        self._used = len(self.items) - unused
         self._order = functools.lru_cache(maxsize=4)(self._order_of)
         self._check_size()
 
@@ -73,7 +84,7 @@ class Batches:
     def _check_size(self):
         if len(self) == 0:
             raise DataError(
-                f"`batch_size` must be at most {len(self.items)} over all "
+                f"`batch_size` must be at most {self._used} over all "
                 f"workers, the items in the {self.split!r} split of "
                 f"{self.data.name}. Received: batch_size={self.batch_size} "
                 f"in {self.count} part(s)."
@@ -82,7 +93,7 @@ class Batches:
     def __len__(self):
         """Number of steps in an epoch."""
         if self.training:
-            return len(self.items) // (self.batch_size * self.count)
+            return self._used // (self.batch_size * self.count)
         items = len(range(self.index, len(self.items), self.count))
         return -(-items // self.batch_size)
 
@@ -107,6 +118,8 @@ class Batches:
         order = np.arange(len(self.items))
         if self.training:
             rng = np.random.default_rng([self.seed, epoch, _ORDER])
+            unused = [rng.permutation(f)[used:] for f, used in self._parts]
+            order = np.delete(order, np.concatenate([[], *unused]).astype(int))
             order = rng.permutation(order)
         if self.sorted_batches:
             lengths = self.lengths[order]

@@ -6,6 +6,7 @@ import json
 import pathlib
 import typing
 
+import numpy as np
 import yaml
 
 import keras_duspar
@@ -57,7 +58,9 @@ class Config:
         nargs=3,
         type=int,
     )
-    data_seed: int = setting(0, "seed of synthetic speech")
+    data_seed: int = setting(
+        0, "seed of synthetic speech and composed commands"
+    )
     gate_biases: list | None = setting(
         None,
         "range of the gates' biases at the start, for layers that take "
@@ -116,7 +119,7 @@ class Config:
             raise checks.bad_value("options", "a dictionary", self.options)
         self._check_options()
         if self.gate_biases is not None:
-            self._check_gate_biases()
+            check_range("gate_biases", self.gate_biases)
         quantized_training.check(self)
 
     def _check_options(self):
@@ -129,15 +132,6 @@ class Config:
                 f"Received: {json.dumps(self.options)}. {error}"
             ) from error
 
-    def _check_gate_biases(self):
-        expected = "two numbers, the least and the largest"
-        given = self.gate_biases
-        if not isinstance(given, (list, tuple)) or len(given) != 2:
-            raise checks.bad_value("gate_biases", expected, given)
-        least, largest = (checks.number("gate_biases", b) for b in given)
-        if least > largest:
-            raise checks.bad_value("gate_biases", expected, given)
-
     def to_dict(self):
         """All settings, for `config.json`."""
         return {"task": self.task, **dataclasses.asdict(self)}
@@ -149,6 +143,16 @@ class Config:
         data = getattr(data, "name", data)
         name = f"{self.task}-{data}-{self.model}-{self.units}-seed{self.seed}"
         return f"{name}-{self.quantize}" if self.quantize else name
+
+
+def check_range(name, given):
+    """Raises unless a setting is two numbers, the smaller one first."""
+    expected = "two numbers, the least and the largest"
+    if not isinstance(given, (list, tuple)) or len(given) != 2:
+        raise checks.bad_value(name, expected, given)
+    least, largest = (checks.number(name, end) for end in given)
+    if least > largest or not np.isfinite([least, largest]).all():
+        raise checks.bad_value(name, expected, given)
 
 
 def add_arguments(parser, config_class, without=()):

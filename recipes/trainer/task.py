@@ -37,6 +37,7 @@ class Task:
                 config.data_seed,
                 config.cache,
                 progress=progress,
+                **self.data_arguments(),
             )
         except DataError as error:
             if config.data is None:
@@ -70,6 +71,10 @@ class Task:
         raise NotImplementedError
 
     # And these if it has to.
+
+    def data_arguments(self):
+        """Further arguments of `datasets.sources.load()`."""
+        return {}
 
     def phase(self, epoch):
         """Integer that changes when another loss takes over."""

@@ -60,3 +60,35 @@ def speech_data():
         noises=(noise(30000, 8), noise(3000, 9)),
         snrs_db=(0.0, 10.0),
     )
+
+
+def write_words(folder):
+    """Writes a folder like Speech Commands 0.01, where words are tones.
+
+    Speakers 0, 1 and 2 are for training, 3 for validation, 4 for test. All
+    say every word once, from 0.3 s to 0.6 s, but speaker 0 says no "go".
+    """
+    import soundfile
+
+    from datasets import speech_commands
+
+    rng = np.random.default_rng(0)
+    names = {3: [], 4: []}
+    for i, word in enumerate(speech_commands.WORDS_V1):
+        (folder / word).mkdir(parents=True)
+        for speaker in range(5):
+            if word == "go" and speaker == 0:
+                continue
+            name = f"{word}/{speaker:08x}_nohash_0.wav"
+            names.setdefault(speaker, []).append(name)
+            audio = 1e-4 * rng.standard_normal(16000)
+            hz = 2 * np.pi * (200 + 50 * i + 5 * speaker)
+            audio[4800:9600] += tone(4800, 0.2, hz)
+            soundfile.write(folder / name, audio, 16000)
+    for file, speaker in (("validation_list.txt", 3), ("testing_list.txt", 4)):
+        (folder / file).write_text("\n".join(names[speaker]) + "\n")
+    (folder / speech_commands.NOISE_FOLDER).mkdir()
+    for i, name in enumerate(("pink", "bike", *speech_commands.HELD_OUT)):
+        path = folder / speech_commands.NOISE_FOLDER / f"{name}.wav"
+        soundfile.write(path, noise(48000, i), 16000)
+    return folder

@@ -262,7 +262,9 @@ def test_real_keywords(speech_data):
     data = speech_commands.load(speech_data / "kws")
     assert [len(data[s]) for s in base.SPLITS] == [4620, 580, 870]
     assert len(data.labels) == 30
-    assert len(data.noises) == 6
+    assert len(data.noises) == 4
+    held_out = speech_commands.held_out_paths(speech_data / "kws")
+    assert len(held_out) == 2 and not {*held_out} & {*data.noises}
     speakers = [{item.speaker for item in data[s]} for s in base.SPLITS]
     assert not speakers[0] & speakers[1] | speakers[0] & speakers[2]
     few = decoding.decode(data.take(60), progress=False)
