@@ -122,6 +122,29 @@ def test_streams_begin_anew(stream):
     assert np.abs(first[0] - first[3]).max() > 1e-3
 
 
+@pytest.mark.parametrize("name", ["spotter", "recognizer", "enhancer"])
+def test_blocks_of_any_length(name):
+    """Together they give what the whole recording gives."""
+    folder = ROOT / "tests" / "kept" / "0.1.0"
+    runner = tflite.load(folder / f"{name}.tflite")
+    with np.load(folder / "expected.npz") as content:
+        audio, expected = content["audio"], content[f"{name}.tflite"]
+    blocks = np.split(audio, [1, 100, 100, 1000, 1001, 5555])
+    for _ in range(2):  # the second begins anew
+        parts = list(runner.stream(blocks))
+        if name == "spotter":
+            assert parts[0] is None
+            found = parts[-1]
+        else:
+            found = np.concatenate(parts, axis=1)
+        np.testing.assert_allclose(found[0], expected, atol=2e-5)
+
+
+def test_whole_files_do_not_stream(whole):
+    with pytest.raises(ValueError, match="`stream.*needs a streaming file"):
+        list(whole.stream([]))
+
+
 def test_counters(stream, whole):
     audio = make_audio(2048, batch=1)
     for runner in (stream, whole):
