@@ -65,7 +65,8 @@ def excerpt(noise, offset, length):
     """`length` samples of `noise` from `offset` on, repeated as needed."""
     offset %= len(noise)
     if offset + length > len(noise):
-        noise = np.tile(noise, -(-(offset + length) // len(noise)))
+        # Tiles would be copies of the whole of it.
+        return noise.take(np.arange(offset, offset + length), mode="wrap")
     return noise[offset : offset + length]
 
 
