@@ -4,7 +4,7 @@
     python benchmarks/interpreter.py --run runs/kws-duspar-128 data/kws
     python benchmarks/interpreter.py --quick --out build/bench-quick
 
-One process, one thread, one frame a call. DuSpaR as `.tflite` files with
+One process, one thread, one frame per call. DuSpaR as `.tflite` files with
 sparse operators, in all types of weights and at six occupancies, takes turns
 with LiteRT's GRU and LSTM of as many parameters, DuSpaR of built-in operators,
 our own dense GRU in C, ONNX Runtime, torch and RNNoise, as far as they are

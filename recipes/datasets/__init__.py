@@ -1,4 +1,4 @@
-"""Where the recipes' speech comes from: one source a file.
+"""Where the recipes' speech comes from: one source per file.
 
 A source's `load()` returns a `base.Dataset` of files; `decoding.decode()`
 reads and checks every one of them; `sources.load()` does both. `batches` makes

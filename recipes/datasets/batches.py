@@ -32,7 +32,7 @@ class NoisyBatches(Batches):
         noise_snrs_db: Pair of floats, the range of signal-to-noise ratios.
             Default: `(5, 30)`.
         made_noise: Float in [0, 1], the share of these noises that are made
-            up there: coloured noise, hum, clicks, and babble out of other
+            up there: colored noise, hum, clicks, and babble out of other
             clips. Default: 0.
         gain_db: Pair of floats, the range of gains, in decibels. Clips that
             would exceed full scale are only made as loud as that.

@@ -1,6 +1,6 @@
 """The speech synthesizer espeak-ng, from the `espeakng-loader` wheel.
 
-The library keeps one state a process and is not thread-safe. What it says
+The library keeps one state per process and is not thread-safe. What it says
 depends a little on all it has said before in the process: the same texts in
 the same order from a fresh process give the same samples, anything else does
 not.
