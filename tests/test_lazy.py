@@ -117,7 +117,7 @@ def test_threads():
     code = """
 import importlib, sys, threading
 import keras_duspar
-names = ["keras", "keras_duspar.layers.duspar", "keras_duspar.audio.log_mel",
+names = ["keras", "keras_duspar.layers.recurrent", "keras_duspar.audio.log_mel",
          "keras_duspar.cells.spar", "keras_duspar.callbacks", "keras"]
 errors = []
 barrier = threading.Barrier(len(names))

@@ -129,7 +129,7 @@ def test_a_step_is_the_same_whenever_it_is_asked_for():
     ],
 )
 def test_bad_settings_are_named(name, value):
-    from training import config as configs
+    from trainer import config as configs
 
     import kws
 

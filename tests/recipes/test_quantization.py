@@ -104,7 +104,7 @@ def test_side_by_side(task, folder):
     sizes = [row["bytes"] for row in rows.values()]
     assert sizes[0] > sizes[1] > sizes[2] == pytest.approx(sizes[3], rel=0.01)
     page = (folder / "report.html").read_text()
-    assert "Quantisation" in page and "int8, trained" in page
+    assert "Quantization" in page and "int8, trained" in page
     assert json.loads((folder / "result.json").read_text()) == result
 
 

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.any_backend
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """The folder of a short run on words that are tones."""
-    import training
+    import trainer
 
     import kws
 
     folder = tmp_path_factory.mktemp("robustness")
     words = write_words(folder / "words")
-    assert not training.main(
+    assert not trainer.main(
         kws.KeywordSpotting,
         f"--data {words} --out {folder / 'run'} --cache {folder / 'cache'} "
         "--words commands12 --units 8 --num-layers 1 --epochs 1 "
