@@ -132,9 +132,9 @@ threads = [threading.Thread(target=work, args=[name]) for name in names]
 [t.join() for t in threads]
 assert not errors, errors
 import keras
-from keras_duspar.layers import duspar, registry
+from keras_duspar.layers import recurrent, registry
 known = keras.saving.get_custom_objects()
-assert known["keras_duspar>DuSpaR"] is duspar.DuSpaR is registry.get("duspar")
+assert known["keras_duspar>DuSpaR"] is recurrent.DuSpaR is registry.get("duspar")
 assert "keras_duspar>LogMel" in known and "keras_duspar>CTC" in known
 """
     python(code)

@@ -129,9 +129,8 @@ def test_a_step_is_the_same_whenever_it_is_asked_for():
     ],
 )
 def test_bad_settings_are_named(name, value):
-    from trainer import config as configs
-
     import kws
+    from trainer import config as configs
 
     with pytest.raises(ValueError, match=f"`{name}` must be"):
         configs.make(kws.Config, {name: value})
