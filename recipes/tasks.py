@@ -12,7 +12,7 @@ import yaml_tables
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """How a metric is written.
+    """How a metric of a test, or a figure of the cost, is written.
 
     Attributes:
         title: String, its name in a sentence.
@@ -27,6 +27,11 @@ class Metric:
     factor: float = 1.0
     digits: int = 2
     best: float | None = None
+
+    @property
+    def heading(self):
+        """The title as the beginning of a line."""
+        return self.title[:1].upper() + self.title[1:]
 
     @property
     def axis(self):

@@ -219,7 +219,7 @@ def test_trials_whose_process_dies(tmp_path, monkeypatch):
     with cluster.connected(None, 0.5, 0, "jax") as ray:
         address = ray.get_runtime_context().gcs_address
         message = drive_elsewhere(address, tmp_path)
-        assert "1 and 64 a trial, while the nodes have" in message
+        assert "1 and 64 per trial, while the nodes have" in message
         with Monitor(console) as monitor:
             sweep.run(ray, monitor, workers=3, retries=2, cpus=0.5, gpus=0)
     errors = [sweep.failed[trial.name] for trial in planned]
