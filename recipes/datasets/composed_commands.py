@@ -161,16 +161,7 @@ def load(
         A `Dataset` for `"slu"`. A label is a tuple of one index into
         `labels`, which are sorted and read `"action / object / location"`.
     """
-    sizes = tuple(sizes or SIZES)
-    if len(sizes) != 3 or min(sizes) < 1:
-        raise DataError(
-            "`sizes` must be three positive integers, for training, "
-            f"validation and test. Received: sizes={sizes}."
-        )
-    if seed < 0:
-        raise DataError(
-            f"`seed` must be an integer of at least 0. Received: seed={seed}."
-        )
+    sizes, seed = base.check_made(sizes or SIZES, seed)
     data = speech_commands.load(folder, speech_commands.WORDS_V1)
     data = decoding.decode(
         data,
