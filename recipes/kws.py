@@ -132,12 +132,6 @@ class KeywordSpotting(trainer.Task):
             "count": len(labels),
         }
 
-    def headline(self, test):
-        return {
-            "test accuracy": f"{100 * test['accuracy']:.2f} % of "
-            f"{test['count']} recordings"
-        }
-
 
 if __name__ == "__main__":
     sys.exit(trainer.main(KeywordSpotting))

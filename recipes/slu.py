@@ -89,6 +89,7 @@ class CTCAndCrossEntropy(losses.CTC):
 
 class IntentRecognition(trainer.Task):
     config_class = Config
+    tested = "commands"
 
     def build(self):
         model = models.intent_recognizer(
@@ -180,12 +181,6 @@ class IntentRecognition(trainer.Task):
             ),
         )
         return {"accuracy": accuracy(decoded, true), "count": len(true)}
-
-    def headline(self, test):
-        return {
-            "test accuracy": f"{100 * test['accuracy']:.2f} % of "
-            f"{test['count']} commands"
-        }
 
 
 def accuracy(decoded, true):
