@@ -80,18 +80,14 @@ def measure(folders, seconds=1.5):
     """
     groups = {}
     for folder in map(RunFolder, folders):
-        if (folder / speed.FILE).is_file():
-            continue
-        config = folder.path / "config.json"
-        recipe = TASKS[folder.read_json(config.name)["task"]].recipe_class()
-        speed.deploy(folder)
-        groups.setdefault(recipe, {})[folder.path] = config
-    for recipe, configurations in groups.items():
-        first = next(iter(configurations.values()))
-        task = recipe(configs.make(recipe.config_class, {}, first))
-        audio = speed.recordings(task)
-        for _ in speed.measure(list(configurations), audio, seconds):
-            pass
+        if not (folder / speed.FILE).is_file():
+            speed.deploy(folder)
+            task = folder.read_json("config.json")["task"]
+            groups.setdefault(task, []).append(folder.path)
+    for task, paths in groups.items():
+        recipe = TASKS[task].recipe_class()
+        config = configs.make(recipe.config_class, {}, paths[0] / "config.json")
+        speed.measure(paths, speed.recordings(recipe(config)), seconds)
 
 
 def table(results):

@@ -20,6 +20,7 @@ import keras
 import numpy as np
 
 import trainer
+import yaml_tables
 from datasets import sources
 from datasets.batches import KeywordBatches
 from keras_duspar import models
@@ -32,15 +33,7 @@ from trainer.task import confusion_rows
 @dataclasses.dataclass(kw_only=True)
 class Config(trainer.Config):
     task = "kws"
-    # Scores are averaged over time, so that little must be remembered, and
-    # gates that are quick at the start leave more zeros than the layers' own.
-    quick = [0.0, 0.0]
-    presets = {
-        "demo": {"epochs": 15, "gate_biases": quick},
-        # The paper gives epochs, batch size, loss and front end; the
-        # optimizer, the augmentation and the biases of the gates are ours.
-        "paper": {"epochs": 100, "batch_size": 64, "gate_biases": quick},
-    }
+    presets = yaml_tables.beside(__file__)
 
     words: str = setting(
         "all",
@@ -137,12 +130,6 @@ class KeywordSpotting(trainer.Task):
         return {
             "accuracy": float(np.mean(words == labels)),
             "count": len(labels),
-        }
-
-    def headline(self, test):
-        return {
-            "test accuracy": f"{100 * test['accuracy']:.2f} % of "
-            f"{test['count']} recordings"
         }
 
 

@@ -11,7 +11,6 @@ in the folder of the run.
 """
 
 import argparse
-import importlib
 import pathlib
 import sys
 
@@ -27,12 +26,12 @@ from datasets.base import DataError
 from datasets.mixing import mix
 from datasets.mixing import read_noises
 from keras_duspar.utils.tables import text_table
+from tasks import TASKS
 from trainer import command
 from trainer import config as configs
 from trainer.errors import TrainingError
 from trainer.run_folder import RunFolder
 
-TASKS = {"kws": "KeywordSpotting", "slu": "IntentRecognition"}
 LEVELS_DB = (-20.0, -10.0, 0.0, 10.0)
 SNRS_DB = (0.0, 5.0, 10.0, 15.0, 20.0)
 
@@ -76,12 +75,12 @@ def open_run(run):
         )
     saved = configs.read(path / "config.json")
     name = saved.get("task")
-    if name not in TASKS:
+    if name not in ("kws", "slu"):
         raise TrainingError(
             "`run` must be a run of kws.py or slu.py. Received: "
             f"run='{run}', a run of {name}.py."
         )
-    task_class = getattr(importlib.import_module(name), TASKS[name])
+    task_class = TASKS[name].recipe_class()
     config = configs.make(task_class.config_class, saved)
     command.use_backend(config)
     return task_class(config, progress=sys.stderr.isatty())
@@ -113,7 +112,7 @@ def measure(task, model, noises, levels_db=LEVELS_DB, snrs_db=SNRS_DB):
     """Accuracies on the test split.
 
     Args:
-        task: A `Task` of `TASKS`.
+        task: A `Task` that tells classes apart.
         model: Its model.
         noises: Dictionary from names to samples.
         levels_db: Sequence of floats, the gains in decibels.

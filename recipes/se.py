@@ -21,6 +21,7 @@ import numpy as np
 import soundfile
 
 import trainer
+import yaml_tables
 from datasets.base import SAMPLE_RATE
 from datasets.batches import EnhancementBatches
 from keras_duspar import losses
@@ -36,33 +37,7 @@ METRICS = TASKS["se"].metrics
 @dataclasses.dataclass(kw_only=True)
 class Config(trainer.Config):
     task = "se"
-    # Between 2 and 400 frames, of a millisecond each: noise is slow.
-    slow = [-6.0, 0.0]
-    presets = {
-        # The model starts as the identity: the squared error alone would
-        # lose intelligibility at first, and loud speech would drown the rest.
-        # Intelligibility is the hardest to win where noise is unknown.
-        "demo": {
-            "epochs": 4,
-            "batch_size": 8,
-            "segment": 1.0,
-            "learning_rate": 1e-3,
-            "mse_epochs": 0.0,
-            "mse_weight": 1e3,
-            "stoi_weight": 20.0,
-            "mask_floor": 0.5,
-            "gate_biases": slow,
-        },
-        # The paper gives epochs, losses and batch size; the optimizer, the
-        # length of the segments, the weights of the losses and the biases of
-        # the gates are ours.
-        "paper": {
-            "epochs": 280,
-            "batch_size": 32,
-            "segment": 2.0,
-            "gate_biases": slow,
-        },
-    }
+    presets = yaml_tables.beside(__file__)
 
     units: int = setting(116, "width of the recurrent layers")
     num_layers: int = setting(4, "number of recurrent layers")

@@ -22,6 +22,7 @@ import numpy as np
 from keras import ops
 
 import trainer
+import yaml_tables
 from datasets.batches import IntentBatches
 from keras_duspar import losses
 from keras_duspar import models
@@ -35,20 +36,7 @@ CTC, CTC_AND_CROSS_ENTROPY = "ctc", "ctc and cross entropy"
 @dataclasses.dataclass(kw_only=True)
 class Config(trainer.Config):
     task = "slu"
-    # Between 4 and 20 frames or groups of them: an intent is known at the end.
-    slow = [-3.0, -1.0]
-    presets = {
-        "demo": {
-            "epochs": 20,
-            "batch_size": 32,
-            "learning_rate": 4e-3,
-            "gate_biases": slow,
-        },
-        # The paper gives epochs, batch size and losses; the optimizer, the
-        # augmentation, the weight of the cross entropy and the biases of the
-        # gates are ours.
-        "paper": {"epochs": 200, "batch_size": 64, "gate_biases": slow},
-    }
+    presets = yaml_tables.beside(__file__)
 
     cross_entropy_epochs: float = setting(
         0.5, "share of the epochs, from the first, with a cross entropy too"
@@ -101,6 +89,7 @@ class CTCAndCrossEntropy(losses.CTC):
 
 class IntentRecognition(trainer.Task):
     config_class = Config
+    tested = "commands"
 
     def build(self):
         model = models.intent_recognizer(
@@ -192,12 +181,6 @@ class IntentRecognition(trainer.Task):
             ),
         )
         return {"accuracy": accuracy(decoded, true), "count": len(true)}
-
-    def headline(self, test):
-        return {
-            "test accuracy": f"{100 * test['accuracy']:.2f} % of "
-            f"{test['count']} commands"
-        }
 
 
 def accuracy(decoded, true):

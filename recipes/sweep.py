@@ -12,6 +12,7 @@ interpreter. The table of all trials is in `results.csv` and
 """
 
 import argparse
+import dataclasses
 import os
 import pathlib
 import sys
@@ -32,35 +33,33 @@ from sweeping.monitor import Monitor
 from sweeping.trial import only_one
 from tasks import TASKS
 from trainer import config as configs
+from trainer.config import setting
 from trainer.errors import TrainingError
 from trainer.run_folder import RunFolder
 
-OPTIONS = {
-    "task": {"choices": tuple(TASKS), "required": True, "help": "the recipe"},
-    "grid": {
-        "required": True,
-        "help": "paper, quick, or a YAML file like those in recipes/grids",
-    },
-    "out": {"help": "folder of the sweep (default: sweeps/ and a name)"},
-    "address": {"help": "a Ray cluster; this machine if absent"},
-    "cpus": {"type": float, "default": 1.0, "help": "cores per trial"},
-    "gpus": {"type": float, "default": 0.0, "help": "GPUs per trial"},
-    "workers": {
-        "type": int,
-        "help": "the most trials at a time; all that there is room for if "
-        "absent",
-    },
-    "retries": {
-        "type": int,
-        "default": 3,
-        "help": "how often a trial that dies is taken up again",
-    },
-    "measure-seconds": {
-        "type": float,
-        "default": 1.5,
-        "help": "how long each model is timed",
-    },
-}
+
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """Settings of a sweep; all others are those of its trials."""
+
+    task: str = setting(None, "the recipe", choices=tuple(TASKS), required=True)
+    grid: str = setting(
+        None,
+        "paper, quick, or a YAML file like those in recipes/grids",
+        required=True,
+    )
+    out: str | None = setting(
+        None, "folder of the sweep (default: sweeps/ and a name)"
+    )
+    address: str | None = setting(None, "a Ray cluster; this machine if absent")
+    cpus: float = setting(1.0, "cores per trial")
+    gpus: float = setting(0.0, "GPUs per trial")
+    workers: int | None = setting(
+        None,
+        "the most trials at a time; all that there is room for if absent",
+    )
+    retries: int = setting(3, "how often a trial that dies is taken up again")
+    measure_seconds: float = setting(1.5, "how long each model is timed")
 
 
 def main(arguments=None):
@@ -82,17 +81,13 @@ def parse(arguments):
     """Reads the command line.
 
     Returns:
-        The sweep's own options, and a dictionary of the recipe's settings.
+        `Options`, and a dictionary of the recipe's settings.
     """
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    for name, details in OPTIONS.items():
-        details = dict(details)
-        if "default" in details:
-            details["help"] += f" (default: {details['default']:g})"
-        parser.add_argument(f"--{name}", **details)
+    configs.add_arguments(parser, Options)
     # Which settings there are depends on the task.
     task = argparse.ArgumentParser(add_help=False)
     task.add_argument("--task")
@@ -102,11 +97,9 @@ def parse(arguments):
         TASKS.get(task, TASKS["kws"]).recipe_class().config_class,
         without=grids.SWEPT,
     )
-    options = parser.parse_args(arguments)
-    settings = vars(options).copy()
-    for name in OPTIONS:
-        del settings[name.replace("-", "_")]
-    return options, settings
+    settings = vars(parser.parse_args(arguments))
+    own = {field.name for field in dataclasses.fields(Options)} & {*settings}
+    return Options(**{name: settings.pop(name) for name in own}), settings
 
 
 def run(options, settings):

@@ -7,10 +7,12 @@ shows data starts quickly.
 import dataclasses
 import importlib
 
+import yaml_tables
+
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """How a metric is written.
+    """How a metric of a test, or a figure of the cost, is written.
 
     Attributes:
         title: String, its name in a sentence.
@@ -27,18 +29,18 @@ class Metric:
     best: float | None = None
 
     @property
+    def heading(self):
+        """The title as the beginning of a line."""
+        return self.title[:1].upper() + self.title[1:]
+
+    @property
     def axis(self):
         """The title with its unit, such as `"STOI in %"`."""
         return f"{self.title} in {self.unit}" if self.unit else self.title
 
 
-METRICS = {
-    "accuracy": Metric("accuracy", "%", 100.0, best=1.0),
-    "pesq_wb": Metric("PESQ-WB", digits=3),
-    "stoi": Metric("STOI", "%", 100.0, best=1.0),
-    "si_sdr": Metric("SI-SDR", "dB"),
-    "si_snr": Metric("SI-SNR", "dB"),
-}
+_TABLES = yaml_tables.beside(__file__)
+METRICS = {name: Metric(**m) for name, m in _TABLES["metrics"].items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Task:
         recipe: String, the recipe's subclass of `trainer.Task`.
         builder: String, the function of `keras_duspar.models` that builds the
             model.
-        metrics: Tuple of names in `METRICS`, the most important one first.
+        metrics: List of names in `METRICS`, the most important one first.
         frames_per_second: Float, time steps per second that the first layer
             takes.
         synthetic_sizes: Three integers, the synthetic utterances for
@@ -67,9 +69,9 @@ class Task:
     title: str
     recipe: str
     builder: str
-    metrics: tuple
+    metrics: list
     frames_per_second: float
-    synthetic_sizes: tuple
+    synthetic_sizes: list
     paper_data: str
     noisy: dict | None = None
     one_loss: bool = True
@@ -88,57 +90,9 @@ class Task:
         return getattr(models, self.builder)(*arguments, **options)
 
 
-# Synthetic speech is drawn by a task's place in this table: append new ones.
-TASKS = {
-    task.name: task
-    for task in (
-        Task(
-            "kws",
-            "Keyword spotting",
-            "KeywordSpotting",
-            "keyword_spotter",
-            ("accuracy",),
-            62.5,
-            (4200, 525, 700),
-            "Google Speech Commands",
-        ),
-        Task(
-            "slu",
-            "Spoken language understanding",
-            "IntentRecognition",
-            "intent_recognizer",
-            ("accuracy",),
-            62.5,
-            (6200, 620, 620),
-            "Fluent Speech Commands",
-        ),
-        Task(
-            "se",
-            "Speech enhancement",
-            "SpeechEnhancement",
-            "speech_enhancer",
-            ("pesq_wb", "stoi", "si_sdr"),
-            # 16,000 samples make 1001 frames, both ends included.
-            1001,
-            (1200, 100, 100),
-            "VoiceBank+DEMAND",
-            {"pesq_wb": 1.97, "stoi": 0.9210, "si_sdr": 8.45},
-            # Training begins with the squared error alone.
-            one_loss=False,
-        ),
-    )
-}
+TASKS = {name: Task(name, **t) for name, t in _TABLES["tasks"].items()}
 # Layers as the paper names them; others go by their registered name.
-LAYERS = {
-    "gru": "GRU",
-    "delta_gru": "Delta-GRU",
-    "dynamic_gru": "D-GRU",
-    "duspar": "DuSpaR",
-    "spar": "SpaR",
-    "mingru": "minGRU",
-    "ligru": "Li-GRU",
-    "irnn": "IRNN",
-}
+LAYERS = _TABLES["layers"]
 
 
 def layer_title(name):

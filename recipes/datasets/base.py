@@ -1,5 +1,6 @@
 """What every source of speech returns, and what its errors look like."""
 
+import csv
 import dataclasses
 import hashlib
 import json
@@ -16,8 +17,24 @@ class DataError(ValueError):
     """The data cannot be used; the message says what to do about it."""
 
 
+class Item:
+    """What a data set holds. `recordings` names the fields that are audio."""
+
+    recordings = ("source",)
+
+    @property
+    def sources(self):
+        """The paths or arrays of the recordings that there are."""
+        found = (getattr(self, name) for name in self.recordings)
+        return tuple(source for source in found if source is not None)
+
+    def with_sources(self, sources):
+        """The same item with other paths or arrays."""
+        return dataclasses.replace(self, **dict(zip(self.recordings, sources)))
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class Clip:
+class Clip(Item):
     """A recording and what is said in it.
 
     Attributes:
@@ -31,33 +48,21 @@ class Clip:
     label: object
     speaker: str = ""
 
-    @property
-    def sources(self):
-        return (self.source,)
-
-    def with_sources(self, sources):
-        return dataclasses.replace(self, source=sources[0])
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Pair:
+class Pair(Item):
     """Two recordings of the same speech, with and without noise."""
+
+    recordings = ("noisy", "clean")
 
     id: str
     noisy: object
     clean: object
     speaker: str = ""
 
-    @property
-    def sources(self):
-        return (self.noisy, self.clean)
-
-    def with_sources(self, sources):
-        return dataclasses.replace(self, noisy=sources[0], clean=sources[1])
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Mixture:
+class Mixture(Item):
     """Clean speech that noise is added to when it is used.
 
     Attributes:
@@ -71,22 +76,14 @@ class Mixture:
         speaker: String.
     """
 
+    recordings = ("clean", "noise")
+
     id: str
     clean: object
     noise: object = None
     offset: int = 0
     snr_db: float = 0.0
     speaker: str = ""
-
-    @property
-    def sources(self):
-        if self.noise is None:
-            return (self.clean,)
-        return (self.clean, self.noise)
-
-    def with_sources(self, sources):
-        noise = sources[1] if len(sources) > 1 else None
-        return dataclasses.replace(self, clean=sources[0], noise=noise)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,11 +127,7 @@ class Dataset:
                 )
 
     def __getitem__(self, split):
-        if split not in self.splits:
-            raise DataError(
-                f"`split` must be one of {', '.join(map(repr, SPLITS))}. "
-                f"Received: split={split!r}."
-            )
+        check_choice("split", split, SPLITS)
         return self.splits[split]
 
     def take(self, count):
@@ -204,6 +197,49 @@ def existing_folder(path, what, how, parts=()):
 def missing_parts(folder, names):
     """Those of `names` that are not in `folder`."""
     return [name for name in names if not (folder / name).exists()]
+
+
+def read_table(path, columns):
+    """Yields the place and the row of every line of a CSV file.
+
+    Args:
+        path: `pathlib.Path` of the file.
+        columns: Names of the columns that it must have.
+    """
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        lacking = [c for c in columns if c not in (rows.fieldnames or ())]
+        if lacking:
+            raise DataError(
+                f"{path} must have the columns {', '.join(columns)}. It "
+                f"lacks: {', '.join(lacking)}."
+            )
+        for row in rows:
+            yield f"{path}, line {rows.line_num}", row
+
+
+def check_choice(name, value, choices):
+    """Raises unless an argument is one of its choices."""
+    if value not in choices:
+        raise DataError(
+            f"`{name}` must be one of {', '.join(map(repr, choices))}. "
+            f"Received: {name}={value!r}."
+        )
+
+
+def check_made(sizes, seed):
+    """The three sizes and the seed of data that is made, or an error."""
+    sizes, seed = tuple(int(size) for size in sizes), int(seed)
+    if len(sizes) != 3 or min(sizes) < 1:
+        raise DataError(
+            "`sizes` must be three positive integers, for training, "
+            f"validation and test. Received: sizes={sizes}."
+        )
+    if seed < 0:
+        raise DataError(
+            f"`seed` must be an integer of at least 0. Received: seed={seed}."
+        )
+    return sizes, seed
 
 
 def audio_files(folder):

@@ -3,7 +3,6 @@
 import numpy as np
 
 from datasets import acoustics
-from datasets.audio_io import samples_of
 from datasets.base import SAMPLE_RATE
 from datasets.base import DataError
 from datasets.mixing import mix
@@ -171,17 +170,14 @@ class IntentBatches(NoisyBatches):
         super().__init__(*args, **kwargs)
         self.pad_multiple = int(pad_multiple)
         self.sorted_batches = int(sorted_batches)
-        self.lengths = lengths_of(
-            self.data, self.split, lambda item: item.source
-        )
+        self.lengths = self.lengths_of("source")
         if max_samples:
             self.lengths = np.minimum(self.lengths, max_samples)
         self.most = max(len(item.label) for item in self.items)
 
     def collate(self, indices, epoch, whole):
         lengths = self.lengths[indices].astype("int32")
-        longest = int(self.lengths[whole].max())
-        width = -(-longest // self.pad_multiple) * self.pad_multiple
+        width = self.width(whole)
         audio = np.zeros((len(indices), width), "float32")
         labels = np.zeros((len(indices), self.most), "int32")
         label_lengths = np.empty(len(indices), "int32")
@@ -255,10 +251,10 @@ class EnhancementBatches(Batches):
         self.max_gain_db = float(max_gain_db)
         self.noise_variety = float(noise_variety)
         self.made_noise = float(made_noise)
+        super().__init__(data, split, batch_size, training, seed)
         if not training:
             self.sorted_batches = 1
-            self.lengths = lengths_of(data, split, lambda item: item.clean)
-        super().__init__(data, split, batch_size, training, seed)
+            self.lengths = self.lengths_of("clean")
         drawn = any(getattr(i, "noise", i) is None for i in self.items)
         if drawn and not (data.noises and data.snrs_db):
             raise DataError(
@@ -325,8 +321,7 @@ class EnhancementBatches(Batches):
             starts.append(int(rng.integers(spare + 1)) if self.training else 0)
         width = self.segment
         if not self.training:
-            longest = int(self.lengths[whole].max())
-            width = -(-longest // self.pad_multiple) * self.pad_multiple
+            width = self.width(whole)
         batch = np.zeros((2, len(indices), width), "float32")
         for row, (pair, start) in enumerate(zip(pairs, starts)):
             for side, samples in enumerate(pair):
@@ -338,20 +333,6 @@ class EnhancementBatches(Batches):
     def signature(self):
         width = self.segment if self.training else None
         return ((None, width), "float32"), ((None, width), "float32")
-
-
-def lengths_of(data, split, source_of):
-    """Samples of every item of a split."""
-    lengths = np.empty(len(data[split]), "int64")
-    for i, item in enumerate(data[split]):
-        if hasattr(item, "length"):
-            lengths[i] = item.length
-            continue
-        source = source_of(item)
-        if not isinstance(source, np.ndarray):
-            source = samples_of(source, data.rates, data.sample_rate)
-        lengths[i] = len(source)
-    return lengths
 
 
 def place(target, samples, shift):

@@ -12,10 +12,12 @@ and test have the noises that training does not hear.
 """
 
 import dataclasses
+import itertools
 import pathlib
 
 import numpy as np
 
+import yaml_tables
 from datasets import base
 from datasets import decoding
 from datasets import speech_commands
@@ -29,35 +31,18 @@ from datasets.mixing import read_noises
 
 SIZES = (24800, 2480, 2480)
 NONE = "none"
+_TABLES = yaml_tables.beside(__file__)
 INTENTS = tuple(
     sorted(
-        [
-            *((a, o, NONE) for a in ("on", "off") for o in ("one", "two")),
-            *((a, o, NONE) for a in ("on", "off") for o in ("three", "house")),
-            *((a, "bed", o) for a in ("on", "off") for o in ("left", "right")),
-            *((a, o, NONE) for a in ("up", "down") for o in ("house", "wow")),
-            *(("stop", o, NONE) for o in ("bird", "cat", "dog")),
-            *(("go", o, NONE) for o in ("left", "right")),
-            *(("go", "marvin", o) for o in ("house", "tree", "sheila")),
-            *(("go", "sheila", o) for o in ("house", "tree", "marvin")),
-            *(("go", *o) for o in (("four", "eight"), ("eight", "four"))),
-            *(("go", *o) for o in (("six", "seven"), ("seven", "six"))),
-        ]
+        intent
+        for part in _TABLES["intents"]
+        for intent in itertools.product(
+            part["actions"], part["objects"], part.get("locations", [NONE])
+        )
     )
 )
 LABELS = tuple(" / ".join(intent) for intent in INTENTS)
-# Words that are said for one another by mistake.
-KINDS = (
-    ("on", "off"),
-    ("up", "down"),
-    ("go", "stop"),
-    ("left", "right"),
-    ("zero", "one", "two", "three", "five", "nine"),
-    ("four", "six", "seven", "eight"),
-    ("bird", "cat", "dog"),
-    ("marvin", "sheila"),
-    ("house", "tree", "wow"),
-)
+KINDS = _TABLES["kinds"]
 # The share of commands in which the speaker corrects a word.
 CORRECTED = 0.25
 
@@ -176,16 +161,7 @@ def load(
         A `Dataset` for `"slu"`. A label is a tuple of one index into
         `labels`, which are sorted and read `"action / object / location"`.
     """
-    sizes = tuple(sizes or SIZES)
-    if len(sizes) != 3 or min(sizes) < 1:
-        raise DataError(
-            "`sizes` must be three positive integers, for training, "
-            f"validation and test. Received: sizes={sizes}."
-        )
-    if seed < 0:
-        raise DataError(
-            f"`seed` must be an integer of at least 0. Received: seed={seed}."
-        )
+    sizes, seed = base.check_made(sizes or SIZES, seed)
     data = speech_commands.load(folder, speech_commands.WORDS_V1)
     data = decoding.decode(
         data,

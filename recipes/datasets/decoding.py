@@ -15,6 +15,7 @@ import numpy as np
 from datasets import progress as bars
 from datasets.audio_io import read_audio
 from datasets.base import DataError
+from datasets.base import check_choice
 from datasets.base import fingerprint
 from datasets.samples import to_int16
 from keras_duspar.utils.audio_files import AudioFileError
@@ -56,11 +57,7 @@ def decode(
         A `Dataset` whose sources are arrays of 16-bit samples, or still paths
         if nothing is cached.
     """
-    if cache not in ("auto", "memory", "disk", None):
-        raise DataError(
-            "`cache` must be 'auto', 'memory', 'disk' or None. Received: "
-            f"cache={cache!r}."
-        )
+    check_choice("cache", cache, ("auto", "memory", "disk", None))
     if cache == "disk" and cache_dir is None:
         raise DataError("`cache='disk'` needs `cache_dir`, a folder.")
     paths = list(dict.fromkeys(_paths(data)))
@@ -70,25 +67,22 @@ def decode(
     if cache == "auto":
         fits = needed <= memory_limit
         cache = "disk" if cache_dir else "memory" if fits else None
+    kept = set(paths)
+    if cache is None:
+        # Noises are few and used over and over.
+        kept = {str(n) for n in data.noises if not _is_array(n)}
+        if sum(map(_pcm_bytes, kept)) > memory_limit:
+            kept = set()
+    results = _read_all(data, paths, workers, progress, kept)
     if cache == "disk":
         cache_dir = pathlib.Path(cache_dir).expanduser()
-        decoded, bad = _on_disk(
-            data, paths, cache_dir, needed, workers, progress
-        )
-    else:
-        kept = set(paths)
-        if cache is None:
-            # Noises are few and used over and over.
-            kept = {str(n) for n in data.noises if not _is_array(n)}
-            if sum(map(_pcm_bytes, kept)) > memory_limit:
-                kept = set()
-        results = _read_all(data, paths, workers, progress, kept)
-        decoded, bad = {}, []
-        for path, (audio, reason) in zip(paths, results):
-            if reason:
-                bad.append((path, reason))
-            else:
-                decoded[path] = path if audio is None else audio
+        results = _through_disk(data, paths, cache_dir, needed, results)
+    decoded, bad = {}, []
+    for path, (audio, reason) in zip(paths, results):
+        if reason:
+            bad.append((path, reason))
+        else:
+            decoded[path] = path if audio is None else audio
     _judge(data, len(paths), bad, max_bad)
     return _with_decoded(data, decoded, bad)
 
@@ -139,8 +133,8 @@ def _read_all(data, paths, workers, progress, kept):
                 yield result
 
 
-def _on_disk(data, paths, cache_dir, needed, workers, progress):
-    """Decoded audio as views of one memory-mapped file."""
+def _through_disk(data, paths, cache_dir, needed, results):
+    """What `_read_all()` yields, as views of one memory-mapped file."""
     stamps = []
     for path in paths:
         try:
@@ -152,29 +146,16 @@ def _on_disk(data, paths, cache_dir, needed, workers, progress):
     key = fingerprint([CACHE_VERSION, data.sample_rate, rates, stamps])
     entry = cache_dir / f"decoded-{key}"
     if not entry.is_dir():
-        results = _read_all(data, paths, workers, progress, set(paths))
-        reasons = []
-        write_entry(
-            entry,
-            _split_reasons(results, reasons),
-            lambda: {"reasons": reasons},
-            needed,
-        )
+        nothing, reasons = np.zeros(0, "int16"), []
+
+        def arrays():
+            for audio, reason in results:
+                reasons.append(reason)
+                yield nothing if reason else audio
+
+        write_entry(entry, arrays(), lambda: {"reasons": reasons}, needed)
     audio, index = read_entry(entry)
-    decoded, bad = {}, []
-    for path, samples, reason in zip(paths, audio, index["reasons"]):
-        if reason:
-            bad.append((path, reason))
-        else:
-            decoded[path] = samples
-    return decoded, bad
-
-
-def _split_reasons(results, reasons):
-    nothing = np.zeros(0, "int16")
-    for audio, reason in results:
-        reasons.append(reason)
-        yield nothing if reason else audio
+    return zip(audio, index["reasons"])
 
 
 def write_entry(entry, arrays, describe, needed=0):

@@ -7,7 +7,6 @@ recordings in `wavs/`. An intent is what the last three columns say. Other data
 in this layout works as well, with intents of its own.
 """
 
-import csv
 import warnings
 
 from datasets import base
@@ -71,24 +70,15 @@ def load(folder):
 
 
 def _read(path):
-    """Yields `(path, label, speaker)` for every row of a CSV file."""
+    """The `(path, label, speaker)` of every row of a CSV file."""
     found = []
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        lacking = [
-            c for c in ("path", *SLOTS) if c not in (rows.fieldnames or ())
-        ]
-        if lacking:
+    columns = ("path", *SLOTS)
+    for place, row in base.read_table(path, columns):
+        if not all(row[name] for name in columns):
             raise DataError(
-                f"{path} must have the columns path, {', '.join(SLOTS)}. It "
-                f"lacks: {', '.join(lacking)}."
+                f"{place}: {', '.join(columns)} must not be empty. Received: "
+                f"{row}."
             )
-        for row in rows:
-            if not all(row[name] for name in ("path", *SLOTS)):
-                raise DataError(
-                    f"{path}, line {rows.line_num}: path, {', '.join(SLOTS)} "
-                    f"must not be empty. Received: {row}."
-                )
-            label = " / ".join(row[slot].strip() for slot in SLOTS)
-            found.append((row["path"], label, row.get("speakerId") or ""))
+        label = " / ".join(row[slot].strip() for slot in SLOTS)
+        found.append((row["path"], label, row.get("speakerId") or ""))
     return found

@@ -11,7 +11,6 @@ mixtures of validation and test: their columns are `id`, `clean`, `noise`,
 `noise_offset_samples` (at 16 kHz) and `snr_db`.
 """
 
-import csv
 import pathlib
 
 import numpy as np
@@ -209,33 +208,21 @@ def read_mixtures(path):
     """The fixed mixtures of a CSV file; its paths are relative to it."""
     path = pathlib.Path(path)
     mixtures = []
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        lacking = [c for c in COLUMNS if c not in (rows.fieldnames or ())]
-        if lacking:
+    for place, row in base.read_table(path, COLUMNS):
+        clean, noise = (path.parent / row[name] for name in ("clean", "noise"))
+        for file in (clean, noise):
+            if not file.is_file():
+                raise DataError(f"{place}: there is no file {file}.")
+        try:
+            offset = int(row["noise_offset_samples"])
+            snr_db = float(row["snr_db"])
+        except (TypeError, ValueError) as e:
             raise DataError(
-                f"{path} must have the columns {', '.join(COLUMNS)}. It "
-                f"lacks: {', '.join(lacking)}."
-            )
-        for row in rows:
-            clean = path.parent / row["clean"]
-            noise = path.parent / row["noise"]
-            for file_path in (clean, noise):
-                if not file_path.is_file():
-                    raise DataError(
-                        f"{path}, line {rows.line_num}: there is no file "
-                        f"{file_path}."
-                    )
-            try:
-                offset = int(row["noise_offset_samples"])
-                snr_db = float(row["snr_db"])
-            except (TypeError, ValueError) as e:
-                raise DataError(
-                    f"{path}, line {rows.line_num}: `noise_offset_samples` "
-                    "must be an integer and `snr_db` a number. Received: "
-                    f"{row['noise_offset_samples']!r}, {row['snr_db']!r}."
-                ) from e
-            mixtures.append(Mixture(row["id"], clean, noise, offset, snr_db))
+                f"{place}: `noise_offset_samples` must be an integer and "
+                "`snr_db` a number. Received: "
+                f"{row['noise_offset_samples']!r}, {row['snr_db']!r}."
+            ) from e
+        mixtures.append(Mixture(row["id"], clean, noise, offset, snr_db))
     return mixtures
 
 

@@ -34,17 +34,17 @@ def to_dataset(batches, first_step=0, last_step=None, parallel_calls=None):
     """
     if last_step is None:
         last_step = (first_step // len(batches) + 1) * len(batches)
-    signature = batches.signature
-    specs = tf.nest.flatten(_map_specs(signature, lambda spec: spec.dtype))
+    structure = _specs(batches.signature)
+    specs = tf.nest.flatten(structure)
 
     def make(step):
         flat = tf.numpy_function(
-            lambda s: tf.nest.flatten(batches[s]), [step], specs
+            lambda s: tf.nest.flatten(batches[s]),
+            [step],
+            [spec.dtype for spec in specs],
         )
-        shapes = tf.nest.flatten(_map_specs(signature, lambda spec: spec))
-        for tensor, spec in zip(flat, shapes):
+        for tensor, spec in zip(flat, specs):
             tensor.set_shape(spec.shape)
-        structure = _map_specs(signature, lambda spec: 0)
         return tf.nest.pack_sequence_as(structure, flat)
 
     dataset = tf.data.Dataset.range(first_step, last_step)
@@ -61,11 +61,10 @@ def to_dataset(batches, first_step=0, last_step=None, parallel_calls=None):
     return dataset.prefetch(2).with_options(options)
 
 
-def _map_specs(signature, function):
-    """Applies `function` to every `(shape, dtype)` of a signature."""
+def _specs(signature):
+    """A signature with a `tf.TensorSpec` for every `(shape, dtype)`."""
     if isinstance(signature, dict):
-        return {k: _map_specs(v, function) for k, v in signature.items()}
-    shape, dtype = signature
-    if isinstance(dtype, str):
-        return function(tf.TensorSpec(shape, dtype))
-    return tuple(_map_specs(part, function) for part in signature)
+        return {name: _specs(part) for name, part in signature.items()}
+    if isinstance(signature[1], str):
+        return tf.TensorSpec(*signature)
+    return tuple(map(_specs, signature))

@@ -11,7 +11,7 @@ from datasets import mixing
 from datasets import speech_commands
 from datasets import synthetic
 from datasets import voicebank_demand
-from datasets.base import DataError
+from tasks import TASKS
 
 WORDS = ("all", "commands12")
 
@@ -50,11 +50,8 @@ def load(
     Returns:
         A `Dataset`.
     """
-    if words not in WORDS:
-        raise DataError(
-            f"`words` must be one of {', '.join(map(repr, WORDS))}. Received: "
-            f"words={words!r}."
-        )
+    base.check_choice("task", task, tuple(TASKS))
+    base.check_choice("words", words, WORDS)
     twelve = task == "kws" and words == "commands12"
     cache_dir = pathlib.Path(cache_dir or base.default_cache_dir())
     if folder is None:
@@ -68,14 +65,10 @@ def load(
                 folder, sizes, seed, cache_dir, workers, progress
             )
         data = fluent_commands.load(folder)
-    elif task == "se":
+    else:
         path = pathlib.Path(folder).expanduser()
         pairs = (path / voicebank_demand.FOLDERS["train"][0]).is_dir()
         data = (voicebank_demand if pairs else mixing).load(path)
-    else:
-        raise DataError(
-            f"`task` must be 'kws', 'slu' or 'se'. Received: task={task!r}."
-        )
     if sizes is not None and not twelve:
         data = data.take(sizes)
     data = decoding.decode(

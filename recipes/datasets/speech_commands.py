@@ -144,11 +144,7 @@ def download(
     Returns:
         The folder, as a `pathlib.Path`.
     """
-    if version not in SHA256:
-        raise DataError(
-            f"`version` must be one of {', '.join(map(repr, SHA256))}. "
-            f"Received: version={version!r}."
-        )
+    base.check_choice("version", version, tuple(SHA256))
     folder = pathlib.Path(folder).expanduser()
     if folder.is_dir() and not base.missing_parts(folder, LISTS.values()):
         return folder

@@ -5,6 +5,7 @@ wherever it is asked for. A run that was killed goes on at any step and sees
 what it would have seen; processes may share the work in any order.
 """
 
+import copy
 import functools
 
 import numpy as np
@@ -74,8 +75,7 @@ class Batches:
             raise DataError(
                 f"`index` must lie in [0, {count}). Received: index={index}."
             )
-        shard = object.__new__(type(self))
-        shard.__dict__.update(self.__dict__)
+        shard = copy.copy(self)
         shard.index, shard.count = index, count
         shard._order = functools.lru_cache(maxsize=4)(shard._order_of)
         shard._check_size()
@@ -148,6 +148,24 @@ class Batches:
     def samples(self, source):
         """The float32 samples of a path or of an array."""
         return samples_of(source, self.data.rates, self.data.sample_rate)
+
+    def lengths_of(self, recording):
+        """Samples of every item, whose recording is in such a field."""
+        lengths = np.empty(len(self.items), "int64")
+        for i, item in enumerate(self.items):
+            if hasattr(item, "length"):
+                lengths[i] = item.length
+                continue
+            source = getattr(item, recording)
+            if not isinstance(source, np.ndarray):
+                source = self.samples(source)
+            lengths[i] = len(source)
+        return lengths
+
+    def width(self, whole):
+        """The longest length of a batch, up to a multiple of `pad_multiple`."""
+        longest = int(self.lengths[whole].max())
+        return -(-longest // self.pad_multiple) * self.pad_multiple
 
     def noise(self, source, length, rng=None, offset=0):
         """A stretch of noise, from `offset` or from anywhere."""

@@ -55,22 +55,9 @@ def load(task, sizes=None, seed=0, cache_dir=None, workers=None, progress=True):
     Returns:
         A `Dataset` whose sources are arrays.
     """
-    if task not in TASKS:
-        raise DataError(
-            f"`task` must be one of {', '.join(map(repr, TASKS))}. Received: "
-            f"task={task!r}."
-        )
-    sizes = tuple(int(size) for size in sizes or TASKS[task].synthetic_sizes)
-    if len(sizes) != 3 or min(sizes) < 1:
-        raise DataError(
-            "`sizes` must be three positive integers, for training, "
-            f"validation and test. Received: sizes={sizes}."
-        )
-    seed = int(seed)
-    if seed < 0:
-        raise DataError(
-            f"`seed` must be an integer of at least 0. Received: seed={seed}."
-        )
+    base.check_choice("task", task, tuple(TASKS))
+    sizes = sizes or TASKS[task].synthetic_sizes
+    sizes, seed = base.check_made(sizes, seed)
     cache_dir = pathlib.Path(cache_dir or base.default_cache_dir())
     settings = {
         "version": VERSION,

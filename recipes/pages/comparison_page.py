@@ -10,14 +10,14 @@ from pages.run_page import bar
 from tasks import METRICS
 from tasks import TASKS
 
-# What a run costs: name of the figure, title, and how it is written.
-COSTS = {
-    "effective_macs": ("Effective MACs", formats.rate),
-    "occupancy": ("Occupancy", formats.percent),
-    "parameters": ("Parameters", formats.count),
-    "ms_per_frame": ("Measured time per frame", formats.milliseconds),
-    "file_bytes": ("Size of model.tflite", formats.kilobytes),
-}
+# What a run costs.
+COSTS = (
+    "effective_macs",
+    "occupancy",
+    "parameters",
+    "ms_per_frame",
+    "file_bytes",
+)
 
 
 def compare(folders, path):
@@ -47,60 +47,39 @@ def compare(folders, path):
 
 def section(runs, path):
     """What the page shows of the runs of one task."""
-    table = rows(runs, path)
     return {
         "title": runs[0].title or "Runs of an unknown task",
-        "notices": list(notices(runs)),
+        "runs": runs,
         "bars": list(bars(runs)),
         "scatter": list(against_cost(runs)),
         "curves": training_curves.comparison(runs),
-        "table": table,
+        "table": rows(runs, path),
     }
-
-
-def notices(runs):
-    """Yields what a reader has to know before the numbers."""
-    if any(run.synthetic for run in runs):
-        yield (
-            "Synthetic speech: results on speech made by a synthesizer say "
-            "nothing certain about real speech."
-        )
-    if len({run.data for run in runs}) > 1:
-        yield (
-            "These runs used different data: their test results are not "
-            "comparable."
-        )
-    for run in runs:
-        if run.problems:
-            yield f"{run.model}: {'; '.join(run.problems)}."
 
 
 def bars(runs):
     """Yields charts of the test results and of the cost: title and bars."""
-    for position, (name, _, _) in enumerate(list(runs[0].metrics())):
-        metric = METRICS[name]
-        values = [list(run.metrics())[position][1] for run in runs]
-        texts = [formats.metric(name, value) for value in values]
-        title = f"Test {metric.title}"
-        yield title, _bars(runs, values, texts, metric.best)
-    for name, (title, form) in COSTS.items():
+    tests = [list(run.metrics()) for run in runs]
+    for position, (name, _, _) in enumerate(tests[0]):
+        values = [test[position][1] for test in tests]
+        yield f"Test {METRICS[name].title}", _bars(runs, name, values)
+    for name in COSTS:
         values = [run.figure(name) for run in runs]
         if any(map(formats.is_number, values)):
-            best = 1 if name == "occupancy" else None
-            yield title, _bars(runs, values, map(form, values), best)
+            yield METRICS[name].heading, _bars(runs, name, values)
 
 
-def _bars(runs, values, texts, full):
+def _bars(runs, name, values):
     numbers = [value for value in values if formats.is_number(value)]
-    full = full or max([*numbers, 0]) or 1
+    full = METRICS[name].best or max([*numbers, 0]) or 1
     return [
         bar(
             run.model,
             value / full if formats.is_number(value) else None,
-            text,
+            formats.metric(name, value),
             i,
         )
-        for i, (run, value, text) in enumerate(zip(runs, values, texts))
+        for i, (run, value) in enumerate(zip(runs, values))
     ]
 
 
@@ -152,8 +131,8 @@ def rows(runs, path):
             formats.millions(run.figure("dense_macs")),
             formats.millions(run.figure("effective_macs")),
             formats.percent(run.figure("occupancy")),
-            formats.milliseconds(run.figure("ms_per_frame")),
-            formats.kilobytes(run.figure("file_bytes")),
+            formats.metric("ms_per_frame", run.figure("ms_per_frame")),
+            formats.metric("file_bytes", run.figure("file_bytes")),
             formats.duration(run.result.get("seconds")),
         ]
         for run in runs

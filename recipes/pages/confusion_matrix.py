@@ -60,7 +60,17 @@ def matrix(true, predicted, counts):
                 if not count:
                     continue
                 share = count / total
-                _cell(axes, i, j, share, true[i] == predicted[j])
+                color = "c0" if true[i] == predicted[j] else "wrong"
+                axes.add_patch(
+                    matplotlib.patches.Rectangle(
+                        (j - 0.475, i - 0.475),
+                        0.95,
+                        0.95,
+                        facecolor=palette.LIGHT[color],
+                        alpha=round(0.3 + 0.7 * share, 3),
+                        linewidth=0,
+                    )
+                )
                 if size > CELL:
                     ground = "card" if share > 0.5 else "ink"
                     axes.text(
@@ -84,19 +94,6 @@ def matrix(true, predicted, counts):
         # Smaller than this its labels could not be read.
         style = f"width:{width:.0f}px"
         return plots.svg(figure, label, points, "matrix", style=style)
-
-
-def _cell(axes, i, j, share, right):
-    axes.add_patch(
-        matplotlib.patches.Rectangle(
-            (j - 0.475, i - 0.475),
-            0.95,
-            0.95,
-            facecolor=palette.LIGHT["c0" if right else "wrong"],
-            alpha=round(0.3 + 0.7 * share, 3),
-            linewidth=0,
-        )
-    )
 
 
 def pairs(true, predicted, counts):

@@ -1,11 +1,21 @@
 """Numbers for readers: one place for units and digits."""
 
+import json
 import math
 
 from tasks import METRICS
 
 NONE = "–"
 SPACE = "\N{NO-BREAK SPACE}"  # a number and its unit stay on one line
+
+
+def plain(value):
+    """A setting: strings as they are, all else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(v, str) for v in value):
+        return " ".join(value) if value else "[]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def is_number(value):
@@ -41,11 +51,6 @@ def millions(value, digits=3):
     return scaled(value, 1e-6, digits)
 
 
-def rate(value):
-    """MACs per second, in millions."""
-    return scaled(value, 1e-6, 3, f"M{SPACE}MAC/s")
-
-
 def count(value):
     """A whole number with commas."""
     return number(value, ",.0f")
@@ -54,16 +59,6 @@ def count(value):
 def thousands(value):
     """A number in thousands, as the paper prints parameters."""
     return scaled(value, 1e-3, 1, "K")
-
-
-def kilobytes(value):
-    """The size of a file."""
-    return scaled(value, 1e-3, 0, "KB")
-
-
-def milliseconds(value):
-    """A short time that is given in milliseconds."""
-    return number(value, ".4f", "ms")
 
 
 def duration(seconds):
@@ -79,7 +74,7 @@ def duration(seconds):
 
 
 def metric(name, value, digits=None):
-    """The value of a metric, such as an accuracy, in its unit.
+    """The value of a metric or figure, such as an accuracy, in its unit.
 
     Args:
         name: String, a column of `metrics.csv` or a name in `METRICS`.

@@ -25,7 +25,7 @@ def environment():
         undefined=jinja2.StrictUndefined,
     )
     found.filters |= {
-        name: getattr(formats, name) for name in ("count", "is_number")
+        name: getattr(formats, name) for name in ("count", "is_number", "plain")
     }
     found.globals |= {
         "SPACE": formats.SPACE,

@@ -20,26 +20,26 @@ class Run:
         folder: `pathlib.Path`.
         config: Dictionary of `config.json`.
         environment: Dictionary of `environment.json`.
-        epochs: List of dictionaries, the rows of `metrics.csv`.
         profile: Dictionary of `profile.json`.
         result: Dictionary of `result.json`.
+        problems: List of strings, what is missing or cannot be read.
+        epochs: List of dictionaries, the rows of `metrics.csv`.
         speed: Dictionary of `speed.json`, empty if the model was not timed.
         confusion: Dictionary with `"true"` and `"predicted"`, lists of
             labels, and `"counts"`, a list of rows; `None` if there is none.
         examples: List of dictionaries of `examples/examples.json`.
-        problems: List of strings, what is missing or cannot be read.
     """
 
     folder: pathlib.Path
     config: dict
     environment: dict
-    epochs: list
     profile: dict
     result: dict
-    speed: dict
-    confusion: dict | None
-    examples: list
     problems: list
+    epochs: list = dataclasses.field(default_factory=list)
+    speed: dict = dataclasses.field(default_factory=dict)
+    confusion: dict | None = None
+    examples: list = dataclasses.field(default_factory=list)
 
     @property
     def task(self):
@@ -129,24 +129,14 @@ def read(folder, rows=None):
             "folder", "the folder of a training run", str(folder)
         )
     reader = _Reader(folder)
-    config = reader.json("config.json", dict)
-    run = Run(
-        folder,
-        config,
-        reader.json("environment.json", dict),
-        [],
-        reader.json("profile.json", dict),
-        reader.json("result.json", dict),
-        {},
-        None,
-        [],
-        reader.problems,
-    )
+    names = ("config", "environment", "profile", "result")
+    files = [reader.json(f"{name}.json", dict) for name in names]
+    run = Run(folder, *files, reader.problems)
     if rows is None:
-        rows = reader.parse("metrics.csv", _dictionaries) or []
+        rows = reader.parse("metrics.csv", _rows) or []
     run.epochs = [
         # The last row may be cut off, or two be written over each other.
-        {name: _value(value) for name, value in row.items() if name}
+        {name: value(text) for name, text in row.items() if name}
         for row in rows
     ]
     if (folder / "speed.json").exists():
@@ -195,11 +185,11 @@ class _Reader:
         return kind() if value is None else value
 
 
-def _dictionaries(text):
+def _rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def _value(text):
+def value(text):
     """A number where the text of a cell is one; nothing for no text."""
     if text is None or text == "":
         return None

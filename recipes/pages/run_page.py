@@ -1,7 +1,5 @@
 """The page of a training run, `report.html`."""
 
-import json
-
 import paper
 from pages import confusion_matrix
 from pages import formats
@@ -47,7 +45,7 @@ def write(folder, rows=None):
         title=f"{run.model}, {run.task or 'training run'}",
         heading=f"{run.title or 'Training run'}: {run.model}",
         facts=facts(run),
-        notices=notices(run),
+        worse=worse(run),
         tiles=list(tiles(run)),
         paper=against_paper(run),
         charts=training_curves.charts(run) if run.epochs else [],
@@ -60,7 +58,6 @@ def write(folder, rows=None):
         time_charts=time_charts,
         mean_of=mean_of,
         quantized=quantized(run),
-        settings=settings(run),
         epochs=epoch_table(run),
     )
 
@@ -83,33 +80,15 @@ def facts(run):
     return found
 
 
-def notices(run):
-    """What a reader has to know before the numbers."""
-    found = []
-    if run.synthetic:
-        found.append(
-            "Synthetic speech: this run was trained and tested on speech made "
-            "by a synthesizer. Its results say nothing certain about real "
-            "speech."
-        )
-    worse = [
+def worse(run):
+    """Titles of the metrics in which enhanced speech is below the noisy."""
+    return [
         METRICS[name].title
         for name, value, noisy in run.metrics()
         if formats.is_number(value)
         and formats.is_number(noisy)
         and value < noisy
     ]
-    if worse:
-        found.append(
-            "The enhanced speech scores below the noisy input in "
-            f"{' and '.join(worse)}."
-        )
-    if run.problems:
-        found.append(
-            "The run is not complete; it was stopped early, or is still "
-            f"running: {'; '.join(run.problems)}."
-        )
-    return found
 
 
 def tiles(run):
@@ -131,22 +110,19 @@ def tiles(run):
     if formats.is_number(test.get("failed")) and test["failed"]:
         failed = formats.count(test["failed"])
         yield "Scores without a value", failed, "left out"
-    for title, name, form, note in (
-        ("Parameters", "parameters", formats.count, ""),
-        ("Occupancy", "occupancy", formats.percent, "effective over dense"),
-        (
-            "Effective MACs",
-            "effective_macs",
-            formats.rate,
-            f"dense: {formats.rate(run.figure('dense_macs'))}",
-        ),
+    dense = formats.metric("dense_macs", run.figure("dense_macs"))
+    for name, note in (
+        ("parameters", ""),
+        ("occupancy", "effective over dense"),
+        ("effective_macs", f"dense: {dense}"),
     ):
-        if formats.is_number(run.figure(name)):
-            yield title, form(run.figure(name)), note
+        value = run.figure(name)
+        if formats.is_number(value):
+            yield METRICS[name].heading, formats.metric(name, value), note
 
 
 def against_paper(run):
-    """This run beside the paper's figures: a note, headings and rows."""
+    """This run beside the paper's figures: headings and rows."""
     if run.task not in TASKS:
         return None
     task = TASKS[run.task]
@@ -182,37 +158,7 @@ def against_paper(run):
             [title, ours(run.figure(name))]
             + [theirs(getattr(row, name)) for row in printed]
         )
-    note = comparability(run, task, same)
-    return {"note": note, "columns": columns, "rows": rows}
-
-
-def comparability(run, task, same):
-    """Which figures may be compared with the paper's."""
-    text = (
-        "Columns named “the paper” are as printed there, rounded, and were "
-        f"not measured here; its test set is that of {task.paper_data}. "
-    )
-    if run.synthetic:
-        text += (
-            "This run used synthetic speech: data differ, so the test results "
-            "are not comparable. "
-        )
-    elif run.config.get("sizes"):
-        text += (
-            "This run used a part of its data only: the test results are not "
-            "comparable. "
-        )
-    else:
-        text += (
-            "Test results are comparable only if this run read the whole of "
-            "that data set, in its own splits, and trained as long: on other "
-            "data or a part of it they are not. "
-        )
-    if same is None:
-        text += "The paper's tables have no row of this layer. "
-    elif same.units != run.config.get("units"):
-        text += "The widths differ, and so do parameters and MACs. "
-    return text
+    return {"task": task, "same": same, "columns": columns, "rows": rows}
 
 
 def confusion(run):
@@ -330,24 +276,10 @@ def quantized(run):
             cells += [formats.metric(name, test.get(name)) for test in tests]
         for part in ("occupancy", "tflite_occupancy"):
             cells.append(formats.percent(row.get(part), digits=2))
-        cells.append(formats.kilobytes(size))
+        cells.append(formats.metric("file_bytes", size))
         smaller = largest / size if formats.is_number(size) and size else None
         rows.append([*cells, formats.number(smaller, ".2f", "times")])
     return {"columns": columns, "rows": rows}
-
-
-def settings(run):
-    """Configuration, environment and result as names and values."""
-    found = {
-        "Configuration": run.config,
-        "Environment": run.environment,
-        "Result": run.result,
-    }
-    return {
-        title: {name: _plain(value) for name, value in values.items()}
-        for title, values in found.items()
-        if values
-    }
 
 
 def epoch_table(run):
@@ -359,14 +291,6 @@ def epoch_table(run):
 
 def _hundredths(value):
     return formats.millions(value, digits=2)
-
-
-def _plain(value):
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(v, str) for v in value):
-        return " ".join(value) if value else "[]"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _cell(value):

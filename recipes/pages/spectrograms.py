@@ -43,15 +43,12 @@ def _example(folder, example):
         except (KeyError, OSError, soundfile.SoundFileError):
             problems.append(f"The {kind} recording is missing or damaged.")
     levels = shared_levels(audio)
-    recordings = [
-        {
-            "chart": draw(kind, levels[kind], len(audio[kind]), rates[kind]),
-            "audio": data_url(
-                "audio/wav", (folder / str(example[kind])).read_bytes()
-            ),
-        }
-        for kind in audio
-    ]
+    recordings = []
+    for kind in audio:
+        chart = draw(kind, levels[kind], len(audio[kind]), rates[kind])
+        wav = base64.b64encode((folder / str(example[kind])).read_bytes())
+        url = f"data:audio/wav;base64,{wav.decode()}"
+        recordings.append({"chart": chart, "audio": url})
     ratio = example.get("snr_db")
     snr = f", mixed at {ratio:g} dB" if formats.is_number(ratio) else ""
     scores = []
@@ -132,8 +129,3 @@ def gradient():
         matplotlib.colors.to_hex(c) for c in _colors()(np.linspace(0, 1, 9))
     ]
     return f"linear-gradient(to right, {', '.join(stops)})"
-
-
-def data_url(kind, content):
-    """Bytes as an address that needs no file."""
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"

@@ -41,17 +41,12 @@ def section(task, path):
     columns, rows = paper_rows(task)
     return {
         "task": task,
-        "curves": [
-            (curve, f"curve-{i}", task.number(curve))
-            for i, curve in enumerate(task.curves)
-        ],
         "charts": [
             chart
             for score in task.scores
             for cost in COSTS
             if (chart := tradeoff_chart(task, cost, score)) is not None
         ],
-        "uncertainty": uncertainty(task),
         "paper": {
             "columns": columns,
             "rows": rows,
@@ -112,16 +107,6 @@ def _tips(task, drawn, cost, score, pair):
         )
         number = task.curves.index(curve)
         yield {"x": x, "y": pair.level, "tip": tip, "curve": number}
-
-
-def uncertainty(task):
-    """What is in brackets behind a ratio."""
-    if task.seeds[1] == 1:
-        return "With one seed per point its uncertainty is not known."
-    return (
-        "In brackets: the 16th and the 84th percentile if every mean is off "
-        "by its standard error, from deviations pooled over all points."
-    )
 
 
 def paper_rows(task):

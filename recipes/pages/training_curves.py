@@ -11,7 +11,6 @@ KNOWN = {
     "learning_rate": ("Learning rate", 1, ".4g"),
     "seconds": ("Time per epoch in s", 1, ".1f"),
     "effective_macs": ("Effective M MAC/s", 1e-6, ",.3f"),
-    "occupancy": ("Occupancy in %", 100, ".1f"),
 }
 LAST = ("occupancy", "effective_macs", "learning_rate", "seconds")
 

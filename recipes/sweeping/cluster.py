@@ -7,8 +7,6 @@ import socket
 from keras_duspar.utils.optional import optional_package
 from trainer.errors import TrainingError
 
-# A worker is replaced after so many trials: frameworks keep compiled code.
-TRIALS_OF_A_WORKER = 16
 # How often Ray is started on this machine before it is given up.
 ATTEMPTS = 3
 
@@ -102,15 +100,3 @@ def check_resources(ray, cpus, gpus):
         f"{cpus:g} and {gpus:g} per trial, while the nodes have up to "
         f"{most['CPU']:g} and {most['GPU']:g}."
     )
-
-
-def start(ray, function, arguments, cpus, gpus):
-    """Starts `function(*arguments)` on the cluster; returns its future."""
-    # Trials are taken up again by the sweep, which counts and shows it.
-    task = ray.remote(
-        num_cpus=cpus,
-        num_gpus=gpus,
-        max_retries=0,
-        max_calls=TRIALS_OF_A_WORKER,
-    )(function)
-    return task.remote(*arguments)

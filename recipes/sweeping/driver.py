@@ -3,7 +3,6 @@
 import collections
 import time
 
-from sweeping import cluster
 from sweeping import results
 from sweeping import speed
 from sweeping import trial as trials
@@ -11,6 +10,8 @@ from trainer import config as configs
 from trainer.errors import TrainingError
 
 RUNS = "runs"
+# A worker is replaced after so many trials: frameworks keep compiled code.
+TRIALS_OF_A_WORKER = 16
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "finished", "failed"
 
 
@@ -74,17 +75,23 @@ class Sweep:
         waiting = collections.deque(
             trial for trial in self.planned if trial.name not in self.rows
         )
+        task = ray.remote(
+            num_cpus=cpus,
+            num_gpus=gpus,
+            # Trials are taken up again here, where it is counted and shown.
+            max_retries=0,
+            max_calls=TRIALS_OF_A_WORKER,
+        )(trials.run)
         monitor.show(self)
         while waiting or self.in_flight:
             while waiting and len(self.in_flight) < (workers or len(waiting)):
                 trial = waiting.popleft()
-                job = (
+                future = task.remote(
                     trial.config.task,
                     trial.config.to_dict(),
                     self.path(trial),
                     self.arguments,
                 )
-                future = cluster.start(ray, trials.run, job, cpus, gpus)
                 self.in_flight[future] = trial
             ended, _ = ray.wait(list(self.in_flight), timeout=2)
             for future in ended:
@@ -134,7 +141,9 @@ class Sweep:
             for trial in done
             if not (self.path(trial) / speed.FILE).is_file()
         ]
-        monitor.measuring(speed.measure(paths, audio, seconds), len(paths))
+        if paths:
+            monitor.print(f"Measuring {len(paths)} models in the interpreter.")
+        speed.measure(paths, audio, seconds)
         for trial in done:
             self.rows[trial.name] = results.row(trial, self.path(trial))
         self.write()

@@ -118,11 +118,14 @@ def read(path):
             f"it must hold nothing but {', '.join(KEYS)}. Received: "
             f"{', '.join(unknown)}",
         )
+    grid.setdefault("settings", {})
     for key, kind, words in (
         ("models", dict, "names of models, each with its `units`"),
         ("seeds", list, "a list of seeds"),
+        ("settings", dict, "names and values of settings"),
     ):
-        if not isinstance(grid.get(key), kind) or not grid[key]:
+        empty = key != "settings" and not grid.get(key)
+        if empty or not isinstance(grid[key], kind):
             raise bad_grid(
                 path, f"`{key}` must be {words}. Received: {grid.get(key)!r}"
             )
@@ -132,12 +135,6 @@ def read(path):
                 path,
                 f"`seeds` must be integers of at least 0. Received: {seed!r}",
             )
-    if not isinstance(grid.setdefault("settings", {}), dict):
-        raise bad_grid(
-            path,
-            "`settings` must be names and values of settings. Received: "
-            f"{grid['settings']!r}",
-        )
     return grid
 
 

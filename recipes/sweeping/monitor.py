@@ -58,15 +58,10 @@ class Monitor:
                 f"{formats.metric(name, row['/'.join(task.path(name))])}"
                 for name in task.metrics
             )
-            effective = formats.rate(row["effective_macs"])
+            macs = row["effective_macs"]
+            effective = formats.metric("effective_macs", macs)
             what = f"{scores}, {effective}, {formats.duration(row['seconds'])}"
         self.print(f"{trial.name}: {what} ({summary(sweep)})")
-
-    def measuring(self, turns, count):
-        """Goes through the turns of a measurement of `count` files."""
-        if count:
-            self.print(f"Measuring {count} models in the interpreter.")
-        collections.deque(turns, maxlen=0)
 
     def print(self, text):
         """Prints a line."""

@@ -46,16 +46,12 @@ def measure(paths, audio, seconds, rounds=3):
         audio: Array of samples to run on.
         seconds: Float, how long each file runs.
         rounds: Integer, in how many turns. Default: 3.
-
-    Yields:
-        `None` for every turn, to show progress.
     """
     found = {path: [] for path in paths}
     for _ in range(rounds):
         for path, turns in found.items():
             (turn,) = tflite.measure([path / DEPLOYED], audio, seconds / rounds)
             turns.append(turn)
-            yield
     for path, turns in found.items():
         turns.sort(key=lambda turn: turn.median)
         turn = turns[len(turns) // 2]

@@ -3,12 +3,12 @@
 import csv
 import dataclasses
 import json
-import math
 import pathlib
 import statistics
 
 from keras_duspar.utils.optional import optional_package
 from pages import formats
+from pages import run_files
 from tasks import METRICS
 from tasks import TASKS
 from tasks import layer_title
@@ -167,7 +167,7 @@ def read(path):
     else:
         with open(file, newline="", encoding="utf-8") as lines:
             rows = [
-                {name: _value(text) for name, text in row.items()}
+                {name: run_files.value(text) for name, text in row.items()}
                 for row in csv.DictReader(lines)
             ]
     rows = [row for row in rows if row.get("status") == "finished"]
@@ -207,16 +207,3 @@ def curves(rows):
         found.append(Curve(model, options, points, model not in seen))
         seen.add(model)
     return found
-
-
-def _value(text):
-    """A number where the text of a cell is a finite one."""
-    if text == "":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        return text
-    if not math.isfinite(value):
-        return None
-    return int(value) if value.is_integer() and "." not in text else value

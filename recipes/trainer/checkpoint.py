@@ -59,40 +59,11 @@ def save(folder, model, progress):
         np.savez(file, progress=np.array(text), **arrays)
 
 
-def last_step(folder):
-    """Integer, the steps that a run has done, 0 without a checkpoint."""
-    return read(folder)[0].step if (folder / FILE).exists() else 0
-
-
-def restore(folder, model):
-    """Reads the checkpoint of a run into a model.
-
-    Args:
-        folder: A `RunFolder`.
-        model: The compiled model, as it was built for the run.
-
-    Returns:
-        A `Progress`: that of a new run where there is no checkpoint.
-    """
+def read(folder):
+    """The `Progress` and the arrays of a run; new and `None` without any."""
     path = folder / FILE
     if not path.exists():
-        return Progress()
-    progress, arrays = read(folder)
-    targets = variables(model)
-    shapes = [tuple(variable.shape) for variable in targets]
-    if [array.shape for array in arrays] != shapes:
-        raise TrainingError(
-            f"{path} holds another model than config.json describes. Start "
-            "anew in another `--out`."
-        )
-    for variable, array in zip(targets, arrays):
-        variable.assign(array)
-    return progress
-
-
-def read(folder):
-    """The `Progress` and the arrays in the checkpoint of a run."""
-    path = folder / FILE
+        return Progress(), None
     try:
         with np.load(path) as saved:
             progress = Progress(**json.loads(str(saved["progress"])))
@@ -103,3 +74,22 @@ def read(folder):
             "another `--out`."
         ) from error
     return progress, arrays
+
+
+def restore(folder, model, arrays):
+    """Puts the arrays of a checkpoint into a model.
+
+    Args:
+        folder: A `RunFolder`.
+        model: The compiled model, as it was built for the run.
+        arrays: List of arrays, from `read()`.
+    """
+    targets = variables(model)
+    shapes = [tuple(variable.shape) for variable in targets]
+    if [array.shape for array in arrays] != shapes:
+        raise TrainingError(
+            f"{folder / FILE} holds another model than config.json describes. "
+            "Start anew in another `--out`."
+        )
+    for variable, array in zip(targets, arrays):
+        variable.assign(array)

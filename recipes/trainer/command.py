@@ -35,10 +35,13 @@ def main(task_class, arguments=None):
         use_backend(config)
         if processes.pop("distributed"):
             job = distributed.join(processes)
-        if job is None or job.leads:
-            folder = open_folder(config, out, resume)
-        else:
-            folder = RunFolder(out)
+        folder = RunFolder(out)
+        leads = job is None or job.leads
+        if leads and not resume and (folder / "config.json").exists():
+            raise TrainingError(
+                f"`--out` must be a new folder. Received: {out}, which holds "
+                "a run: go on with it by `--resume`, or name another folder."
+            )
         task, result = train(
             task_class, config, folder, resume, console, job=job
         )
@@ -209,17 +212,6 @@ def use_backend(config):
     os.environ["KERAS_BACKEND"] = config.backend
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-
-
-def open_folder(config, out, resume):
-    """The `RunFolder` of a run, new or to go on with."""
-    path = pathlib.Path(out)
-    if not resume and (path / "config.json").exists():
-        raise TrainingError(
-            f"`--out` must be a new folder. Received: {out}, which holds a "
-            "run: go on with it by `--resume`, or name another folder."
-        )
-    return RunFolder(path)
 
 
 def show(task, result, folder, console):

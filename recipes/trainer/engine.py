@@ -63,16 +63,17 @@ class Training:
         self.batches = job.share(task.batches("train", training=True))
         self.rounds_from = quantized_training.first_epoch(self.config)
         quantized_training.check_job(self.config, job)
-        step = checkpoint.last_step(folder)
+        self.progress, arrays = checkpoint.read(folder)
         model = task.build()
-        if not (folder / checkpoint.FILE).exists():
+        if arrays is None:
             quantized_training.start(task, model)
-        quantized = step > self.rounds_from * len(self.batches)
+        quantized = self.progress.step > self.rounds_from * len(self.batches)
         if quantized:
             model = keras_duspar.quantize(model, self.config.quantize)
         self._use(model, quantized)
-        with job.scope():
-            self.progress = checkpoint.restore(folder, self.trained)
+        if arrays is not None:
+            with job.scope():
+                checkpoint.restore(folder, self.trained, arrays)
         job.check_agreement(self.progress.step)
         if job.leads:
             if self.progress.step:

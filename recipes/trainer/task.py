@@ -25,6 +25,8 @@ class Task:
     # that should be small.
     best_by = ("val_accuracy", "-val_loss")
     metrics = ()
+    # What is counted in a test.
+    tested = "recordings"
 
     def __init__(self, config, progress=True):
         self.config = config
@@ -66,11 +68,12 @@ class Task:
         """Metrics on test data; may write files into the `RunFolder`."""
         raise NotImplementedError
 
+    # And these if it has to.
+
     def headline(self, test):
         """The figures of `test()` that are shown first, name to text."""
-        raise NotImplementedError
-
-    # And these if it has to.
+        share = f"{100 * test['accuracy']:.2f} %"
+        return {"test accuracy": f"{share} of {test['count']} {self.tested}"}
 
     def data_arguments(self):
         """Further arguments of `datasets.sources.load()`."""
