@@ -223,7 +223,7 @@ def test_duspar_is_two_spars_and_two_biases():
 def test_literal_numbers():
     """One step by hand, from constant weights."""
     cell = keras_duspar.DuSpaRCell(
-        1, kernel_initializer="ones", bias_initializer="zeros"
+        1, kernel_initializer="ones", gate_bias_initializer="zeros"
     )
     x = np.array([[2.0, -1.0]], "float32")
     states = [np.array([[0.5]], "float32"), np.array([[1, 1]], "float32")]
