@@ -5,21 +5,13 @@ import numpy as np
 from keras import ops
 
 from keras_duspar.utils import checks
+from keras_duspar.utils.configs import own_config
 
 
 def hann(length):
     """The periodic Hann window: halves that overlap add up to exactly one."""
     n = np.arange(length)
     return (0.5 - 0.5 * np.cos(2 * np.pi * n / length)).astype("float32")
-
-
-def check_audio(layer, shape):
-    """Raises unless `shape` is `(batch, samples)`."""
-    if len(shape) != 2:
-        raise ValueError(
-            f"`audio` of {type(layer).__name__} must be of shape "
-            f"`(batch, samples)`. Received shape: {tuple(shape)}."
-        )
 
 
 def cut(audio, frame_length, hop_length):
@@ -123,7 +115,7 @@ class Frames(keras.layers.Layer):
         return self.sample_rate and self.sample_rate / self.hop_length
 
     def build(self, input_shape):
-        check_audio(self, input_shape)
+        checks.axes("audio", input_shape, "(batch, samples)", self)
 
     def call(self, audio):
         checks.audio("audio", audio)
@@ -177,13 +169,7 @@ class Frames(keras.layers.Layer):
         return (batch, frames, self.frame_length)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "frame_length": self.frame_length,
-            "hop_length": self.hop_length,
-            "padding": self.padding,
-            "sample_rate": self.sample_rate,
-        }
+        return {**super().get_config(), **own_config(self, Frames)}
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -221,13 +207,9 @@ class OverlapAdd(keras.layers.Layer):
         self.hop_length = checks.positive_integer("hop_length", hop_length)
 
     def build(self, frames_shape, like_shape=None):
+        form = "(batch, frames, samples)"
+        checks.axes("frames", frames_shape, form, self, known=True)
         length = frames_shape[-1]
-        if len(frames_shape) != 3 or length is None:
-            raise ValueError(
-                f"`frames` of {type(self).__name__} must be of shape "
-                "`(batch, frames, frame_length)`. Received shape: "
-                f"{tuple(frames_shape)}."
-            )
         if length % self.hop_length:
             raise checks.bad_value(
                 "hop_length",

@@ -10,6 +10,7 @@ from keras_duspar.rounding import scheme
 from keras_duspar.rounding.arithmetic import round_constant
 from keras_duspar.utils import checks
 from keras_duspar.utils.audio_files import SAMPLE_RATE
+from keras_duspar.utils.configs import own_config
 
 
 def mel_filters(sample_rate, fft_length, bands, low_hz, high_hz):
@@ -130,6 +131,8 @@ class LogMel(keras.layers.Layer):
             dtype="float32",
             name="frames",
         )
+        self.frame_length = self.frames.frame_length
+        self.hop_length = self.frames.hop_length
         half = self.sample_rate / 2
         self.high_hz = checks.number("high_hz", high_hz, f"(0, {half:g}]")
         self.low_hz = checks.number("low_hz", low_hz, f"[0, {high_hz:g})")
@@ -150,14 +153,9 @@ class LogMel(keras.layers.Layer):
 
     def build(self, input_shape):
         self.frames.build(input_shape)
-        self.mean = self.add_weight(
-            name="mean",
-            shape=(self.bands,),
-            initializer="zeros",
-            trainable=False,
-        )
-        self.std = self.add_weight(
-            name="std", shape=(self.bands,), initializer="ones", trainable=False
+        self.mean, self.std = (
+            self.add_weight((self.bands,), initial, trainable=False, name=name)
+            for name, initial in (("mean", "zeros"), ("std", "ones"))
         )
 
     def call(self, audio):
@@ -219,19 +217,6 @@ class LogMel(keras.layers.Layer):
         return (*self.frames.compute_output_shape(input_shape)[:2], self.bands)
 
     def get_config(self):
-        config = {
-            **super().get_config(),
-            "bands": self.bands,
-            "sample_rate": self.sample_rate,
-            "frame_length": self.frames.frame_length,
-            "hop_length": self.frames.hop_length,
-            "low_hz": self.low_hz,
-            "high_hz": self.high_hz,
-            "offset": self.offset,
-            "padding": self.padding,
-            "quantization": keras.saving.serialize_keras_object(
-                self.quantization
-            ),
-        }
+        config = {**super().get_config(), **own_config(self, LogMel)}
         del config["dtype"]
         return config

@@ -43,12 +43,8 @@ class TemporalPooling(keras.layers.Layer):
         return self.pool_size
 
     def build(self, input_shape):
-        if len(input_shape) != 3:
-            raise ValueError(
-                f"`inputs` of {type(self).__name__} must be of shape "
-                "`(batch, timesteps, features)`. Received shape: "
-                f"{tuple(input_shape)}."
-            )
+        form = "(batch, timesteps, features)"
+        checks.axes("inputs", input_shape, form, self)
 
     def call(self, inputs):
         if inputs.shape[1] is not None and inputs.shape[1] < self.pool_size:
@@ -78,11 +74,7 @@ class TemporalPooling(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         batch, steps, features = input_shape
-        return (
-            batch,
-            None if steps is None else steps // self.pool_size,
-            features,
-        )
+        return (batch, steps and steps // self.pool_size, features)
 
     def get_config(self):
         return {**super().get_config(), "pool_size": self.pool_size}

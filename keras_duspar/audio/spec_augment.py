@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_duspar.utils import checks
+from keras_duspar.utils.configs import own_config
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -52,25 +53,14 @@ class SpecAugment(keras.layers.Layer):
         super().__init__(**kwargs)
         self.max_bands = checks.positive_integer("max_bands", max_bands)
         self.max_frames = checks.positive_integer("max_frames", max_frames)
-        for name, value in (
-            ("band_masks", band_masks),
-            ("frame_masks", frame_masks),
-        ):
-            if value != 0:
-                checks.positive_integer(name, value)
-        self.band_masks = int(band_masks)
-        self.frame_masks = int(frame_masks)
+        self.band_masks = _count("band_masks", band_masks)
+        self.frame_masks = _count("frame_masks", frame_masks)
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.supports_masking = True
 
     def build(self, input_shape):
-        if len(input_shape) != 3:
-            raise ValueError(
-                f"`inputs` of {type(self).__name__} must be of shape "
-                f"`(batch, frames, bands)`. Received shape: "
-                f"{tuple(input_shape)}."
-            )
+        checks.axes("inputs", input_shape, "(batch, frames, bands)", self)
 
     def call(self, inputs, training=False):
         if not training:
@@ -103,11 +93,8 @@ class SpecAugment(keras.layers.Layer):
         return tuple(input_shape)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "max_bands": self.max_bands,
-            "max_frames": self.max_frames,
-            "band_masks": self.band_masks,
-            "frame_masks": self.frame_masks,
-            "seed": self.seed,
-        }
+        return {**super().get_config(), **own_config(self, SpecAugment)}
+
+
+def _count(name, value):
+    return 0 if value == 0 else checks.positive_integer(name, value)

@@ -11,6 +11,18 @@ from keras_duspar.rounding.quantizer import Quantizer
 from keras_duspar.utils import checks
 from keras_duspar.utils import docstrings
 
+# What an argument becomes, by the last word of its name.
+_CANONICAL = {
+    "units": checks.positive_integer,
+    "initializer": lambda name, value: keras.initializers.get(value),
+    "regularizer": lambda name, value: keras.regularizers.get(value),
+    "constraint": lambda name, value: keras.constraints.get(value),
+    "dropout": lambda name, value: checks.number(name, value, "[0, 1)"),
+    "seed": lambda name, value: value,
+    "quantization": lambda name, value: scheme.get(value),
+}
+_DECLARATIONS = {"initializers", "families", "dropouts"}
+
 
 class RecurrentCell(keras.layers.SimpleRNNCell):
     """Base class of the package's recurrent cells.
@@ -36,7 +48,8 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
 
     A subclass that takes `*args` has the arguments of its base class and,
     after them, its own. Every argument must be an attribute of the same
-    name: `get_config()` reads it from there.
+    name: `get_config()` reads it from there. One with other weights says in
+    `initializers` and `families` which have arguments of their own.
 
     Args:
         units: Positive integer, dimensionality of the output space.
@@ -66,58 +79,41 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
     """
 
     state_names = ("h",)
+    # States as wide as the input.
+    wide_states = ()
+    # Arguments: initializers with their defaults, what has a regularizer and
+    # a constraint, and what can be dropped.
+    initializers = {"kernel": "glorot_uniform", "bias": "zeros"}
+    families = ("kernel", "bias")
+    dropouts = ("dropout", "recurrent_dropout")
+    recurrent_dropout = 0.0
 
-    def __init__(
-        self,
-        units,
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        kernel_regularizer=None,
-        bias_regularizer=None,
-        kernel_constraint=None,
-        bias_constraint=None,
-        dropout=0.0,
-        recurrent_dropout=0.0,
-        seed=None,
-        *,
-        quantization=None,
-        **kwargs,
-    ):
+    def __init__(self, units, *args, **kwargs):
+        given = self._declared().bind(units, *args, **kwargs)
+        given.apply_defaults()
         # RNN draws dropout masks before its loop, as JAX needs it, only for
         # cells of Keras' own family; SimpleRNNCell is its smallest public
         # member. We inherit only its dropout masks and deliberately skip its
         # constructor.
-        super(keras.layers.SimpleRNNCell, self).__init__(**kwargs)
-        checks.float_dtype("dtype", self.compute_dtype)
-        self.units = checks.positive_integer("units", units)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
-        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
-        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
-        self.kernel_constraint = keras.constraints.get(kernel_constraint)
-        self.bias_constraint = keras.constraints.get(bias_constraint)
-        self.dropout = checks.number("dropout", dropout, "[0, 1)")
-        self.recurrent_dropout = checks.number(
-            "recurrent_dropout", recurrent_dropout, "[0, 1)"
+        super(keras.layers.SimpleRNNCell, self).__init__(
+            **given.arguments.pop("kwargs")
         )
-        self.seed = seed
+        checks.float_dtype("dtype", self.compute_dtype)
+        for name, value in given.arguments.items():
+            canonical = _CANONICAL[name.split("_")[-1]]
+            setattr(self, name, canonical(name, value))
         if self.dropout or self.recurrent_dropout:
-            self.seed_generator = keras.random.SeedGenerator(seed)
+            self.seed_generator = keras.random.SeedGenerator(self.seed)
         self.output_size = self.units
         self.input_dim = None
-        self.quantization = scheme.get(quantization)
         self.quantizer = None
         vars(self)["kernels"] = []  # weights that are tracked already
 
     # Weights
 
     def build(self, input_shape):
-        if len(input_shape) != 2 or input_shape[-1] is None:
-            raise ValueError(
-                f"`inputs` of {type(self).__name__} must be of shape "
-                "`(batch, features)` with a known number of features. "
-                f"Received shape: {tuple(input_shape)}."
-            )
+        form = "(batch, features)"
+        checks.axes("inputs", input_shape, form, self, known=True)
         self.input_dim = input_shape[-1]
         self.kernels.clear()
         if self.quantization is not None:
@@ -228,7 +224,9 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
     # States
 
     def state_width(self, name):
-        """Width of the state `name`: `units` unless a cell says otherwise."""
+        """Width of the state `name`: `units`, or the input's."""
+        if name in self.wide_states:
+            return self.input_dim or InputWidth(self)
         return self.units
 
     @property
@@ -247,11 +245,8 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         A single feature would be broadcast against the states, unnoticed.
         """
         if inputs.shape[-1] not in (None, self.input_dim):
-            raise ValueError(
-                f"`{argument}` of {type(self).__name__} must have "
-                f"{self.input_dim} features, for which it was built. Received "
-                f"shape: {tuple(inputs.shape)}."
-            )
+            expected = f"have {self.input_dim} features, as it was built"
+            raise checks.bad_shape(argument, expected, inputs.shape, self)
 
     def check_states(self, argument, states):
         """Raises unless `states` are as many and as wide as they must be."""
@@ -289,15 +284,41 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
         cls._describe(cls.__mro__[1])
 
     @classmethod
+    def _declared(cls):
+        """The signature that the class's attributes declare."""
+        defaults = {"units": inspect.Parameter.empty}
+        for name, default in cls.initializers.items():
+            defaults[f"{name}_initializer"] = default
+        for kind in ("regularizer", "constraint"):
+            defaults |= dict.fromkeys(f"{f}_{kind}" for f in cls.families)
+        defaults |= dict.fromkeys(cls.dropouts, 0.0) | {"seed": None}
+        kinds = inspect.Parameter
+        return inspect.Signature(
+            [
+                *(
+                    inspect.Parameter(n, kinds.POSITIONAL_OR_KEYWORD, default=d)
+                    for n, d in defaults.items()
+                ),
+                inspect.Parameter(
+                    "quantization", kinds.KEYWORD_ONLY, default=None
+                ),
+                inspect.Parameter("kwargs", kinds.VAR_KEYWORD),
+            ]
+        )
+
+    @classmethod
     def _describe(cls, base):
         """Sets `arguments`, the signature and the docstring of a class."""
         own = list(inspect.signature(cls.__init__).parameters.values())[1:]
         kinds = {p.kind for p in own}
         named = {p.name for p in own}
+        inherited = getattr(base, "arguments", None)
+        if inherited is None or vars(cls).keys() & _DECLARATIONS:
+            inherited = list(cls._declared().parameters.values())[:-1]
         cls.arguments = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
         cls.arguments += [
             p
-            for p in getattr(base, "arguments", [])
+            for p in inherited
             if p.name not in named
             and (
                 p.VAR_POSITIONAL in kinds

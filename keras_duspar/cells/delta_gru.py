@@ -3,11 +3,9 @@
 import keras
 from keras import ops
 
-from keras_duspar.cells.base import InputWidth
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
-from keras_duspar.cells.numerics import tanh
 from keras_duspar.utils import checks
 
 
@@ -61,6 +59,7 @@ class DeltaGRUCell(GatedCell):
     """
 
     state_names = ("h", "x_hat", "h_hat")
+    wide_states = ("x_hat",)
     bias_rows = 2
 
     def __init__(self, units, *args, theta=0.04, **kwargs):
@@ -71,13 +70,7 @@ class DeltaGRUCell(GatedCell):
         h, x_hat, h_hat = states
         x_hat, dx = self._take_over(x_hat, inputs)
         h_hat, dh = self._take_over(h_hat, h)
-        x_sums, h_sums = self.sums(*self.operands(x_hat, h_hat, training))
-        x_z, x_r, x_c = ops.split(x_sums + self.bias[0], 3, axis=-1)
-        h_z, h_r, h_c = ops.split(h_sums + self.bias[1], 3, axis=-1)
-        z = ops.sigmoid(x_z + h_z)
-        r = ops.sigmoid(x_r + h_r)
-        c = tanh(x_c + r * h_c)
-        h = z * h + (1 - z) * c
+        _, h = self.gru(*self.operands(x_hat, h_hat, training), h)
         return h, [h, x_hat, h_hat], {"dx": dx, "dh": dh}
 
     def _take_over(self, old, new):
@@ -88,11 +81,6 @@ class DeltaGRUCell(GatedCell):
             ops.where(changed, new, old),
             ops.where(changed, change, ops.zeros_like(change)),
         )
-
-    def state_width(self, name):
-        if name == "x_hat":
-            return self.input_dim or InputWidth(self)
-        return self.units
 
     def cost(self):
         return Cost(

@@ -5,7 +5,6 @@ import dataclasses
 import keras
 from keras import ops
 
-from keras_duspar.cells.base import InputWidth
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.cells.base import reseed
 from keras_duspar.cells.cost import Cost
@@ -72,36 +71,12 @@ class DuSpaRCell(RecurrentCell):
     """
 
     state_names = ("f", "g")
+    wide_states = ("g",)
+    initializers = RecurrentCell.initializers | {"gate_bias": None}
 
-    def __init__(
-        self,
-        units,
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        gate_bias_initializer=None,
-        kernel_regularizer=None,
-        bias_regularizer=None,
-        kernel_constraint=None,
-        bias_constraint=None,
-        dropout=0.0,
-        recurrent_dropout=0.0,
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(
-            units,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            dropout=dropout,
-            recurrent_dropout=recurrent_dropout,
-            seed=seed,
-            **kwargs,
-        )
-        self.gate_bias_initializer = gate_biases(gate_bias_initializer)
+    def __init__(self, units, *args, **kwargs):
+        super().__init__(units, *args, **kwargs)
+        self.gate_bias_initializer = gate_biases(self.gate_bias_initializer)
 
     def build(self, input_shape):
         super().build(input_shape)
@@ -142,11 +117,6 @@ class DuSpaRCell(RecurrentCell):
         y = self.feedback.rounded("x", y)
         g = self.feedback.update(y, g)
         return output, [f, g], {"e": e, "y": y}
-
-    def state_width(self, name):
-        if name == "g":
-            return self.input_dim or InputWidth(self)
-        return self.units
 
     def cost(self):
         halves = {"e": self.feedforward.cost(), "y": self.feedback.cost()}

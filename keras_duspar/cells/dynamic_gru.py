@@ -6,7 +6,6 @@ from keras import ops
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
-from keras_duspar.cells.numerics import tanh
 from keras_duspar.utils import checks
 
 
@@ -58,20 +57,11 @@ class DynamicGRUCell(GatedCell):
 
     def step(self, inputs, states, training=False):
         x, h = self.operands(inputs, states[0], training)
-        x_sums, h_sums = self.sums(x, h)
-        x_z, x_r, x_c = ops.split(x_sums + self.bias[0], 3, axis=-1)
-        h_z, h_r, h_c = ops.split(h_sums + self.bias[1], 3, axis=-1)
-        z = ops.sigmoid(x_z + h_z)
-        r = ops.sigmoid(x_r + h_r)
-        c = tanh(x_c + r * h_c)
-        updated = z * states[0] + (1 - z) * c
+        z, updated = self.gru(x, h, states[0])
         selected = self._select(z)
         output = ops.where(selected, updated, states[0])
-        return (
-            output,
-            [output],
-            {"x": x, "h": h, "selected": ops.cast(selected, z.dtype)},
-        )
+        operands = {"x": x, "h": h, "selected": ops.cast(selected, z.dtype)}
+        return output, [output], operands
 
     def _select(self, z):
         """Marks exactly `updated_units` of the smallest entries of `z`."""

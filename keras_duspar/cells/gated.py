@@ -1,8 +1,9 @@
 """Cells with an input kernel and a recurrent kernel, as GRU has them."""
 
-import keras
+from keras import ops
 
 from keras_duspar.cells.base import RecurrentCell
+from keras_duspar.cells.numerics import tanh
 
 
 class GatedCell(RecurrentCell):
@@ -37,44 +38,12 @@ class GatedCell(RecurrentCell):
     blocks = 3
     bias_rows = 1
     rectified = False
-
-    def __init__(
-        self,
-        units,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        bias_initializer="zeros",
-        kernel_regularizer=None,
-        recurrent_regularizer=None,
-        bias_regularizer=None,
-        kernel_constraint=None,
-        recurrent_constraint=None,
-        bias_constraint=None,
-        dropout=0.0,
-        recurrent_dropout=0.0,
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(
-            units,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            dropout=dropout,
-            recurrent_dropout=recurrent_dropout,
-            seed=seed,
-            **kwargs,
-        )
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
-        self.recurrent_regularizer = keras.regularizers.get(
-            recurrent_regularizer
-        )
-        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
+    initializers = {
+        "kernel": "glorot_uniform",
+        "recurrent": "orthogonal",
+        "bias": "zeros",
+    }
+    families = ("kernel", "recurrent", "bias")
 
     def build(self, input_shape):
         super().build(input_shape)
@@ -102,6 +71,22 @@ class GatedCell(RecurrentCell):
             self.product("x", x, self.kernel),
             self.product("h", h, self.recurrent_kernel),
         )
+
+    def gru(self, x, h, state):
+        """The update gate and the state after a step, as Keras' GRU has them.
+
+        Args:
+            x: The operand of `kernel`.
+            h: The operand of `recurrent_kernel`.
+            state: The state before the step.
+        """
+        x_sums, h_sums = self.sums(x, h)
+        x_z, x_r, x_c = ops.split(x_sums + self.bias[0], 3, axis=-1)
+        h_z, h_r, h_c = ops.split(h_sums + self.bias[1], 3, axis=-1)
+        z = ops.sigmoid(x_z + h_z)
+        r = ops.sigmoid(x_r + h_r)
+        c = tanh(x_c + r * h_c)
+        return z, z * state + (1 - z) * c
 
     @property
     def bias_size(self):

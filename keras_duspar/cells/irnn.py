@@ -41,18 +41,7 @@ class IRNNCell(GatedCell):
 
     blocks = 1
     rectified = True
-
-    def __init__(
-        self,
-        units,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="identity",
-        *args,
-        **kwargs,
-    ):
-        super().__init__(
-            units, kernel_initializer, recurrent_initializer, *args, **kwargs
-        )
+    initializers = GatedCell.initializers | {"recurrent": "identity"}
 
     def step(self, inputs, states, training=False):
         x, h = self.operands(inputs, states[0], training)

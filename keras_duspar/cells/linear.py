@@ -46,32 +46,12 @@ class LinearCell(RecurrentCell):
     """
 
     rectified = False
+    initializers = {"kernel": "glorot_uniform", "gate_bias": None}
+    dropouts = ("dropout",)
 
-    def __init__(
-        self,
-        units,
-        kernel_initializer="glorot_uniform",
-        gate_bias_initializer=None,
-        kernel_regularizer=None,
-        bias_regularizer=None,
-        kernel_constraint=None,
-        bias_constraint=None,
-        dropout=0.0,
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(
-            units,
-            kernel_initializer=kernel_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            dropout=dropout,
-            seed=seed,
-            **kwargs,
-        )
-        self.gate_bias_initializer = gate_biases(gate_bias_initializer)
+    def __init__(self, units, *args, **kwargs):
+        super().__init__(units, *args, **kwargs)
+        self.gate_bias_initializer = gate_biases(self.gate_bias_initializer)
 
     def build(self, input_shape):
         super().build(input_shape)

@@ -47,9 +47,8 @@ class MinGRUCell(LinearCell):
         use_candidate_bias=True,
         **kwargs,
     ):
-        super().__init__(
-            units, *args, bias_initializer=bias_initializer, **kwargs
-        )
+        super().__init__(units, *args, **kwargs)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
         self.use_candidate_bias = bool(use_candidate_bias)
 
     def build(self, input_shape):

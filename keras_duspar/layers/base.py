@@ -132,12 +132,8 @@ class RecurrentLayer(keras.layers.RNN):
         )
 
     def build(self, sequences_shape, initial_state_shape=None):
-        if len(sequences_shape) != 3 or sequences_shape[-1] is None:
-            raise ValueError(
-                f"`sequences` of {type(self).__name__} must be of shape "
-                "`(batch, timesteps, features)` with a known number of "
-                f"features. Received shape: {tuple(sequences_shape)}."
-            )
+        form = "(batch, timesteps, features)"
+        checks.axes("sequences", sequences_shape, form, self, known=True)
         super().build(sequences_shape, initial_state_shape)
         self.state_size = self.cell.state_size
         if self.stateful:
@@ -159,10 +155,8 @@ class RecurrentLayer(keras.layers.RNN):
         checks.float_dtype("sequences", sequences.dtype)
         self.cell.check_features("sequences", sequences)
         if sequences.shape[1] == 0:
-            raise ValueError(
-                f"`sequences` of {type(self).__name__} must have at least one "
-                f"time step. Received shape: {tuple(sequences.shape)}."
-            )
+            steps = "have at least one time step"
+            raise checks.bad_shape("sequences", steps, sequences.shape, self)
         if initial_state is not None:
             self._check_initial_state(sequences, initial_state)
         return super().call(

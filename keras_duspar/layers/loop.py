@@ -78,14 +78,7 @@ def with_mask(
 ):
     """A step function, its sequences and states that include the mask.
 
-    Args:
-        step: As in `run()`.
-        sequences: As in `run()`.
-        initial_state: As in `run()`.
-        mask: Boolean tensor of shape `(batch, timesteps)`.
-        output_size: As in `run()`.
-        zero_output_for_mask: As in `run()`.
-        output_dtype: As in `run()`.
+    The arguments are those of `run()`.
 
     Returns:
         The step function, the sequences with one more feature, and the list

@@ -54,10 +54,7 @@ def run(layer, inner_loop, sequences, initial_state, mask, training):
     Args:
         layer: The `keras.layers.RNN`.
         inner_loop: Callable, the loop of a layer that is not quantised.
-        sequences: As in `keras.layers.RNN.inner_loop()`.
-        initial_state: As there.
-        mask: As there.
-        training: As there.
+        sequences: As the others, an argument of its `inner_loop()`.
     """
     with prepared(layer.cell, training) as observed:
         if not observed:
@@ -104,11 +101,5 @@ class QuantizedRNN(keras.layers.RNN):
     """
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
-        return run(
-            self,
-            super().inner_loop,
-            sequences,
-            initial_state,
-            mask,
-            training,
-        )
+        given = (sequences, initial_state, mask, training)
+        return run(self, super().inner_loop, *given)

@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_duspar.losses.decoding import blank_index
 from keras_duspar.utils import checks
+from keras_duspar.utils.configs import own_config
 
 
 def ctc_loss(
@@ -52,16 +53,9 @@ def ctc_loss(
     """
     logits = ops.convert_to_tensor(logits)
     labels = ops.cast(ops.convert_to_tensor(labels), "int32")
-    if len(logits.shape) != 3 or logits.shape[-1] is None:
-        raise ValueError(
-            "`logits` must be of shape `(batch, frames, classes)`. Received "
-            f"shape: {tuple(logits.shape)}."
-        )
-    if len(labels.shape) != 2:
-        raise ValueError(
-            "`labels` must be of shape `(batch, max_labels)`. Received shape: "
-            f"{tuple(labels.shape)}."
-        )
+    form = "(batch, frames, classes)"
+    checks.axes("logits", logits.shape, form, known=True)
+    checks.axes("labels", labels.shape, "(batch, max_labels)")
     blank = blank_index(blank, logits.shape[-1])
     frames = ops.shape(logits)[1]
     present = ops.cast(labels >= 0, "int32")
@@ -190,11 +184,11 @@ class CTC(keras.losses.Loss):
 
     def call(self, y_true, y_pred):
         if len(y_true.shape) != 2 or y_true.shape[1] in (0, 1):
-            raise ValueError(
-                "`y_true` of CTC must be of shape `(batch, 1 + max_labels)`, "
-                "as `pack_ctc_targets()` makes it. Received shape: "
-                f"{tuple(y_true.shape)}."
+            expected = (
+                "be of shape `(batch, 1 + max_labels)`, as "
+                "`pack_ctc_targets()` makes it"
             )
+            raise checks.bad_shape("y_true", expected, y_true.shape, self)
         return ctc_loss(
             y_true[:, 1:],
             y_pred,
@@ -204,8 +198,4 @@ class CTC(keras.losses.Loss):
         )
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "blank": self.blank,
-            "zero_infinity": self.zero_infinity,
-        }
+        return {**super().get_config(), **own_config(self, CTC)}

@@ -10,6 +10,7 @@ from keras_duspar.losses.si_snr import NegativeSISNR
 from keras_duspar.losses.stoi import STOI
 from keras_duspar.losses.waveforms import WaveformLoss
 from keras_duspar.utils import checks
+from keras_duspar.utils.configs import own_config
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -92,10 +93,4 @@ class Enhancement(WaveformLoss):
         return total
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "mse_weight": self.mse_weight,
-            "pmsqe_weight": self.pmsqe_weight,
-            "stoi_weight": self.stoi_weight,
-            "si_snr_weight": self.si_snr_weight,
-        }
+        return {**super().get_config(), **own_config(self, Enhancement)}

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_duspar.audio.framing import cut
+from keras_duspar.utils import checks
 from keras_duspar.utils import docstrings
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
@@ -47,21 +48,14 @@ class WaveformLoss(keras.losses.Loss):
         named = {"y_true": tuple(y_true.shape), "y_pred": tuple(y_pred.shape)}
         enough = f"have at least {self.shortest} samples"
         for name, shape in named.items():
-            if len(shape) != 2:
-                raise self._error(name, "be of shape `(batch, samples)`", shape)
+            checks.axes(name, shape, "(batch, samples)", self)
             if shape[1] is not None and shape[1] < self.shortest:
-                raise self._error(name, enough, shape)
+                raise checks.bad_shape(name, enough, shape, self)
         lengths = {shape[1] for shape in named.values()} - {None}
         if len(lengths) > 1:
-            both, shapes = "y_true` and `y_pred", [*named.values()]
-            raise self._error(both, "have equally many samples", shapes)
+            both, same = "y_true` and `y_pred", "have equally many samples"
+            raise checks.bad_shape(both, same, named.values(), self)
         return self.compare(y_true, y_pred)
-
-    def _error(self, name, expected, shape):
-        return ValueError(
-            f"`{name}` of {type(self).__name__} must {expected}. Received "
-            f"shape: {shape}."
-        )
 
 
 def windowed_frames(audio, window, hop_length):

@@ -65,15 +65,14 @@ def evaluate_enhancement(
         workers = os.cpu_count() or 1
     workers = checks.positive_integer("workers", workers)
     total = len(pairs) if hasattr(pairs, "__len__") else None
-    progress = (
-        keras.utils.Progbar(total, unit_name="utterance") if verbose else None
+    progress = keras.utils.Progbar(
+        total, verbose=verbose, unit_name="utterance"
     )
     rows = []
     for row in _score_all(_named(pairs), sample_rate, workers):
         rows.append(row)
-        if progress is not None:
-            progress.update(len(rows))
-    if progress is not None and total is None:
+        progress.update(len(rows))
+    if total is None:
         progress.update(len(rows), finalize=True)
     return _summary(rows)
 
@@ -146,11 +145,8 @@ def _score(name, reference, estimate, sample_rate):
 def _summary(rows):
     result = {}
     for metric in METRICS:
-        found = [
-            values[metric]
-            for _, values, _ in rows
-            if values[metric] is not None
-        ]
+        found = [values[metric] for _, values, _ in rows]
+        found = [value for value in found if value is not None]
         result[metric] = float(np.mean(found)) if found else None
     result["count"] = len(rows)
     result["failed"] = {

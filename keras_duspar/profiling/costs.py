@@ -5,6 +5,7 @@ not.
 """
 
 import dataclasses
+import functools
 import math
 
 import keras
@@ -135,22 +136,7 @@ def _embedding(layer, features):
     return Cost()
 
 
-@register_cost(keras.layers.GRUCell)
-def _gru(cell, features):
-    return _gates(cell, 3, elementwise=3)
-
-
-@register_cost(keras.layers.LSTMCell)
-def _lstm(cell, features):
-    return _gates(cell, 4, elementwise=3)
-
-
-@register_cost(keras.layers.SimpleRNNCell)
-def _simple_rnn(cell, features):
-    return _gates(cell, 1, elementwise=0)
-
-
-def _gates(cell, gates, elementwise):
+def _gates(gates, elementwise, cell, features):
     units = cell.units
     return Cost(
         operands=(
@@ -160,3 +146,8 @@ def _gates(cell, gates, elementwise):
         biases=_size(cell.bias),
         elementwise=elementwise * units,
     )
+
+
+register_cost(keras.layers.GRUCell)(functools.partial(_gates, 3, 3))
+register_cost(keras.layers.LSTMCell)(functools.partial(_gates, 4, 3))
+register_cost(keras.layers.SimpleRNNCell)(functools.partial(_gates, 1, 0))

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_duspar.rounding import scheme
 from keras_duspar.rounding.quantizer import Quantizer
+from keras_duspar.utils.configs import own_config
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -54,9 +55,4 @@ class QuantizedDense(keras.layers.Dense):
         return x if self.activation is None else self.activation(x)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "quantization": keras.saving.serialize_keras_object(
-                self.quantization
-            ),
-        }
+        return {**super().get_config(), **own_config(self, QuantizedDense)}

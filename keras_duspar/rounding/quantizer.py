@@ -54,19 +54,12 @@ class Quantizer(keras.layers.Layer):
         """
         self._grids[name] = (levels, signed)
         if self.frozen is None:
-            self.frozen = self.add_weight(
-                name="frozen",
-                shape=(),
-                initializer="zeros",
-                trainable=False,
-                autocast=False,
-            )
-        self.ranges[name] = self.add_weight(
-            name=f"{name}_range",
-            shape=(),
-            initializer="zeros",
-            trainable=False,
-            autocast=False,
+            self.frozen = self._add_number("frozen")
+        self.ranges[name] = self._add_number(f"{name}_range")
+
+    def _add_number(self, name):
+        return self.add_weight(
+            (), "zeros", trainable=False, autocast=False, name=name
         )
 
     def add_operand(self, name, size, signed):
@@ -132,11 +125,8 @@ class Quantizer(keras.layers.Layer):
     def type_of(self, name):
         """The integer type of an operand or state, such as `"uint8"`."""
         levels, signed = self._grids[name]
-        return (
-            f"int{levels.bit_length() + 1}"
-            if signed
-            else (f"uint{levels.bit_length()}")
-        )
+        bits = levels.bit_length()
+        return f"int{bits + 1}" if signed else f"uint{bits}"
 
     def product(self, name, operand, kernel):
         """The product of an operand, as `operand()` gave it, and a kernel."""

@@ -25,6 +25,7 @@ _CONVOLUTIONAL = (
 
 
 @register_stream(Frames)
+@register_stream(LogMel)
 class FrontEnd(StreamRule):
     """Cuts audio into frames: keeps the start of the next frame."""
 
@@ -33,7 +34,8 @@ class FrontEnd(StreamRule):
         self.signal = signals[0]
         if self.signal.kind != "audio" or self.signal.delay:
             raise self.error("must read the model's input")
-        self.frames = self.find_frames()
+        # The layer that knows the frames' lengths.
+        self.frames = layer.frames if isinstance(layer, LogMel) else layer
         overlap = self.frames.overlap
         self.states = {"history": State((None, overlap))} if overlap else {}
         # With padding "valid" there are no frames that begin before the
@@ -47,44 +49,22 @@ class FrontEnd(StreamRule):
             steps=None if self.early else self.signal.steps,
         )
 
-    def find_frames(self):
-        """The layer that knows the frames' lengths."""
-        return self.layer
-
-    def features(self, audio):
-        """What the layer makes of the frames within the audio."""
-        return self.frames.cut(audio)
-
     def step(self, states, audio):
         audio = ops.cast(audio, self.layer.compute_dtype)
-        hop = self.frames.hop_length
         new = {}
         if "history" in states:
             audio = ops.concatenate([states["history"], audio], axis=1)
             new["history"] = audio[:, -self.frames.overlap :]
-        features = self.features(audio)
+        plain = self.layer is self.frames
+        features = (self.layer.cut if plain else self.layer.features)(audio)
         if self.early:
-            missing = ops.maximum(
-                self.frames.overlap // hop - states["seen"], 0
-            )
+            early = self.frames.overlap // self.frames.hop_length
+            missing = ops.maximum(early - states["seen"], 0)
             count = ops.shape(features)[1]
             features = features[:, ops.minimum(missing, count) :]
             # Stops where it no longer matters, so that it cannot overflow.
-            new["seen"] = ops.minimum(
-                states["seen"] + count, self.frames.overlap // hop
-            )
+            new["seen"] = ops.minimum(states["seen"] + count, early)
         return features, new
-
-
-@register_stream(LogMel)
-class LogMelFrontEnd(FrontEnd):
-    """Log-mel features of the frames."""
-
-    def find_frames(self):
-        return self.layer.frames
-
-    def features(self, audio):
-        return self.layer.features(audio)
 
 
 @register_stream(OverlapAdd)
@@ -248,22 +228,8 @@ class Recurrent(StreamRule):
         sequences = ops.cast(sequences, self.layer.compute_dtype)
         names = [name for name in states if name != "output"]
         values = [states[name] for name in names]
-
-        def skip():
-            if not self.layer.return_sequences:
-                return [states["output"], *values]
-            shape = (ops.shape(sequences)[0], 0, self.units)
-            return [ops.zeros(shape, dtype=sequences.dtype), *values]
-
-        steps = sequences.shape[1]
-        if steps is None:
-            output, *values = ops.cond(
-                ops.shape(sequences)[1] > 0,
-                lambda: self.run(sequences, values),
-                skip,
-            )
-        else:
-            output, *values = self.run(sequences, values) if steps else skip()
+        kept = states.get("output")
+        output, *values = self.run_any(sequences, values, kept)
         new = dict(zip(names, values))
         if "output" in states:
             new["output"] = output
@@ -271,6 +237,21 @@ class Recurrent(StreamRule):
             nested = keras.tree.pack_sequence_as(self.structure, values)
             return [output, *nested], new
         return output, new
+
+    def run_any(self, sequences, values, kept):
+        """As `run()`, also over no time steps; `kept` is the last output."""
+
+        def skip():
+            if kept is not None:
+                return [kept, *values]
+            shape = (ops.shape(sequences)[0], 0, self.units)
+            return [ops.zeros(shape, dtype=sequences.dtype), *values]
+
+        steps = sequences.shape[1]
+        if steps is not None:
+            return self.run(sequences, values) if steps else skip()
+        some = ops.shape(sequences)[1] > 0
+        return ops.cond(some, lambda: self.run(sequences, values), skip)
 
     def run(self, sequences, values):
         """Runs the layer over one time step or more.

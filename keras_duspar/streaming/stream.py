@@ -10,6 +10,7 @@ from keras_duspar.streaming.layer_rules import FrontEnd
 from keras_duspar.streaming.rules import Signal
 from keras_duspar.utils import backends
 from keras_duspar.utils import checks
+from keras_duspar.utils.joining import Join
 
 
 class Stream:
@@ -160,8 +161,7 @@ class Stream:
         self._state = None
         self._waiting = None
         self._pushed = 0
-        self._latest = [None] * len(self._graph.signals)
-        self._given = [0] * len(self._graph.signals)
+        self._joins = [Join(s.kind, s.delay, s.cut) for s in self.signals]
 
     def push(self, samples):
         """Takes the next part of a recording.
@@ -226,28 +226,14 @@ class Stream:
             results.append(keras.tree.flatten(outputs))
             start += size
         self._waiting = samples[:, start:]
-        joined = [
-            self._join(i, signal, [r[i] for r in results], len(samples), last)
-            for i, signal in enumerate(self._graph.signals)
-        ]
+        joined = []
+        for i, symbol in enumerate(keras.tree.flatten(self._graph.outputs)):
+            shape = (len(samples), 0, *symbol.shape[2:])
+            empty = np.zeros(shape, symbol.dtype)
+            parts = [outputs[i] for outputs in results]
+            length = self._pushed if last else None
+            joined.append(self._joins[i](parts, empty, length))
         return keras.tree.pack_sequence_as(self._graph.outputs, joined)
-
-    def _join(self, i, signal, parts, batch_size, last):
-        if signal.kind == "summary":
-            if parts:
-                self._latest[i] = parts[-1]
-            return self._latest[i]
-        if not parts:
-            symbol = keras.tree.flatten(self._graph.outputs)[i]
-            parts = [np.zeros((batch_size, 0, *symbol.shape[2:]), symbol.dtype)]
-        output = np.concatenate(parts, axis=1)
-        begin = self._given[i]
-        self._given[i] += output.shape[1]
-        output = output[:, max(0, signal.delay - begin) :]
-        if signal.cut and last:
-            begin = max(0, begin - signal.delay)
-            output = output[:, : self._pushed - begin]
-        return output
 
     def _check_samples(self, samples):
         samples = np.asarray(ops.convert_to_numpy(samples))

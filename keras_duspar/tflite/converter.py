@@ -127,9 +127,7 @@ def round_model(model, weights, representative=None, report=None):
 
     Args:
         model: The model, checked by `load_model()`.
-        weights: As in `convert()`.
-        representative: As in `convert()`.
-        report: As in `convert()`.
+        weights: As the others, an argument of `convert()`.
     """
     if quantized_layers(model):
         if weights != "float32" or representative is not None:

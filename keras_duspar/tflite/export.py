@@ -29,12 +29,7 @@ def export(model, streaming, ops, frames, labels, task, **options):
 
     Args:
         model: The model, checked by `converter.load_model()`.
-        streaming: As in `convert()`.
-        ops: As in `convert()`.
-        frames: As in `convert()`.
-        labels: As in `convert()`.
-        task: As in `convert()`.
-        **options: The other options of `convert()`.
+        streaming: As the others, an option of `convert()`.
     """
     model = in_float32(model)
     tracer = Tracer(model, ops, options["count"])
@@ -73,15 +68,12 @@ def export(model, streaming, ops, frames, labels, task, **options):
 
 def _shrinker(model):
     """What stores the model's constants in as few bytes as they need."""
-    schemes = {
-        layer.quantizer.scheme.weights: layer.quantizer.scheme
-        for layer in quantized_layers(model).values()
-    }
-    levels = {scheme.weight_levels for scheme in schemes.values()} - {None}
-    foreign = any(scheme.foreign_weights for scheme in schemes.values())
-    if levels or foreign:
+    found = quantized_layers(model).values()
+    schemes = [layer.quantizer.scheme for layer in found]
+    levels = {scheme.weight_levels for scheme in schemes} - {None}
+    if levels or any(scheme.foreign_weights for scheme in schemes):
         levels.add(127)
-    half = "bfloat16" in schemes
+    half = any(scheme.weights == "bfloat16" for scheme in schemes)
     if not levels and not half:
         return None
     return functools.partial(constants.shrink, levels=sorted(levels), half=half)
@@ -193,24 +185,13 @@ class AnySteps(Recurrent):
     counters.
     """
 
-    def step(self, states, sequences):
-        names = [name for name in states if name != "output"]
-        values = [states[name] for name in names]
-        _, outputs, values = self.layer.inner_loop(
-            sequences,
-            keras.tree.pack_sequence_as(self.structure, values),
-            mask=None,
-        )
-        new = dict(zip(names, keras.tree.flatten(values)))
-        output = outputs
-        if "output" in states:
+    def run_any(self, sequences, values, kept):
+        states = keras.tree.pack_sequence_as(self.structure, values)
+        _, outputs, states = self.layer.inner_loop(sequences, states, mask=None)
+        if kept is not None:
             # Without any step, the last output stays.
-            kept = states["output"][:, None]
-            output = tf.concat([kept, outputs], axis=1)[:, -1]
-            new["output"] = output
-        if self.layer.return_state:
-            return [output, *values], new
-        return output, new
+            outputs = tf.concat([kept[:, None], outputs], axis=1)[:, -1]
+        return [outputs, *keras.tree.flatten(states)]
 
 
 def _named(names, outputs, tracer):

@@ -62,12 +62,9 @@ def compute(layer, audio, window, filters, edges, mean, deviation, offset):
         window: As the others, a tensor of what `constants()` returns.
     """
     bins = tf.ragged.range(edges[:, 0], edges[:, 1])
-    places = tf.stack([bins.flat_values, _rows(bins)], axis=1)
+    bands = tf.cast(bins.value_rowids(), tf.int32)
+    places = tf.stack([bins.flat_values, bands], axis=1)
     matrix = tf.scatter_nd(places, filters, layer.filters.shape)
     spectrum = tf.signal.rfft(layer.frames.cut(audio) * window)
     power = tf.matmul(tf.abs(spectrum) ** 2, matrix)
     return (tf.math.log(power + offset) - mean) / deviation
-
-
-def _rows(ragged):
-    return tf.cast(ragged.value_rowids(), tf.int32)

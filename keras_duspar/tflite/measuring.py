@@ -111,16 +111,8 @@ def measure(paths, audio=None, seconds=5.0, num_threads=1):
     for path, lane in zip(paths, lanes):
         times = np.array(lane.times[1:])
         times = times[int(WARM_UP * len(times)) :]
-        measured.append(
-            Measurement(
-                str(path),
-                lane.runner,
-                times,
-                lane.frames,
-                lane.seconds,
-                num_threads,
-            )
-        )
+        rates = (lane.frames, lane.seconds, num_threads)
+        measured.append(Measurement(str(path), lane.runner, times, *rates))
     return measured
 
 
@@ -177,18 +169,6 @@ def measurement_table(measurements):
     Returns:
         A string.
     """
-    columns = (
-        "file",
-        "ops",
-        "weights",
-        "KB",
-        "threads",
-        "median us/frame",
-        "p99",
-        "of real time",
-        "occupancy",
-        "times the first",
-    )
     first = measurements[0]
     rows = []
     for m in measurements:
@@ -197,18 +177,17 @@ def measurement_table(measurements):
             (m.times[:pairs] / m.frames) / (first.times[:pairs] / first.frames)
         )
         factor = m.real_time_factor
-        rows.append(
-            (
-                m.path,
-                str(m.runner.ops),
-                str(m.runner.weights),
-                f"{m.runner.file.size / 1000:,.1f}",
-                str(m.num_threads),
-                f"{1e6 * m.median:,.1f}",
-                f"{1e6 * m.p99:,.1f}",
-                "" if factor is None else percent(factor),
-                percent(m.occupancy),
-                f"{ratio:.2f}",
-            )
-        )
-    return text_table(columns, rows, left=("file", "ops", "weights"))
+        row = {
+            "file": m.path,
+            "ops": str(m.runner.ops),
+            "weights": str(m.runner.weights),
+            "KB": f"{m.runner.file.size / 1000:,.1f}",
+            "threads": str(m.num_threads),
+            "median us/frame": f"{1e6 * m.median:,.1f}",
+            "p99": f"{1e6 * m.p99:,.1f}",
+            "of real time": "" if factor is None else percent(factor),
+            "occupancy": percent(m.occupancy),
+            "times the first": f"{ratio:.2f}",
+        }
+        rows.append(tuple(row.values()))
+    return text_table(tuple(row), rows, left=("file", "ops", "weights"))

@@ -13,6 +13,7 @@ from keras_duspar.tflite.counting import Counting
 from keras_duspar.tflite.runtime import delegate_path
 from keras_duspar.tflite.runtime import find_runtime
 from keras_duspar.utils import checks
+from keras_duspar.utils.joining import Join
 
 
 def load(path, delegate=True, num_threads=1):
@@ -274,10 +275,7 @@ class Runner:
         self._invoke()
         for old, new in zip(self._old, self._new):
             np.copyto(old, new)
-        return {
-            name: result.copy()
-            for name, result in zip(self.outputs, self._results)
-        }
+        return {n: x.copy() for n, x in zip(self.outputs, self._results)}
 
     def _step_by_copies(self, chunk):
         """The same if tensors may move in memory while the file runs."""
@@ -339,14 +337,12 @@ class Runner:
                 f"{x.shape[1]}."
             )
         parts = list(self._stream_blocks([x]))
-        outputs = {}
-        for output in kinds:
-            found = [part[output["name"]] for part in parts]
-            if output["kind"] == "summary":
-                outputs[output["name"]] = found[-1]
-            else:
-                outputs[output["name"]] = np.concatenate(found, axis=1)
-        return outputs
+        return {
+            output["name"]: parts[-1][output["name"]]
+            if output["kind"] == "summary"
+            else np.concatenate([p[output["name"]] for p in parts], axis=1)
+            for output in kinds
+        }
 
     def stream(self, blocks):
         """Runs a streaming file on a recording that comes block by block.
@@ -378,21 +374,34 @@ class Runner:
     def _stream_blocks(self, blocks):
         """Yields the outputs by name, from states of zeros."""
         self.reset()
-        joins = [_Join(o, self) for o in self.description["outputs"]]
+        kinds = {o["name"]: o["kind"] for o in self.description["outputs"]}
+        joins = {
+            o["name"]: Join(o["kind"], o["delay"], o["kind"] == "audio")
+            for o in self.description["outputs"]
+        }
+
+        def join(steps, length=None):
+            outputs = {}
+            for name, add in joins.items():
+                shape = (1, 0, *self.outputs[name][2:])
+                parts = [step[name] for step in steps]
+                outputs[name] = add(parts, np.zeros(shape, "float32"), length)
+            return outputs
+
         waiting, length = None, 0
         for block in blocks:
             length += block.shape[1]
             if waiting is not None:
                 block = np.concatenate([waiting, block], axis=1)
             waiting, steps = self._run_chunks(block)
-            yield {join.name: join(steps) for join in joins}
+            yield join(steps)
         steps = []
-        if waiting is not None and any(join.is_audio for join in joins):
+        if waiting is not None and "audio" in kinds.values():
             # Silence, until the last sample has come out.
             silence = self.delay + -(length + self.delay) % self.samples
             waiting = np.pad(waiting, [(0, 0), (0, silence)])
             _, steps = self._run_chunks(waiting)
-        yield {join.name: join(steps, length) for join in joins}
+        yield join(steps, length)
         self.reset()
 
     def _run_chunks(self, x):
@@ -436,35 +445,3 @@ class Runner:
     def reset_counters(self):
         """Sets all counters to zero."""
         self._counting.reset()
-
-
-class _Join:
-    """Puts together what the steps of a stream return for one output."""
-
-    def __init__(self, output, runner):
-        self.name = output["name"]
-        self.is_audio = output["kind"] == "audio"
-        self._summary = output["kind"] == "summary"
-        self._left = output["delay"]  # samples that are still to be left out
-        self._given = 0
-        self._value = None
-        if not self._summary:
-            shape = (1, 0, *runner.outputs[self.name][2:])
-            self._value = np.zeros(shape, "float32")
-
-    def __call__(self, steps, length=None):
-        """Adds steps; `length` is that of the input at its end."""
-        found = [step[self.name] for step in steps]
-        if self._summary:
-            if found:
-                self._value = found[-1]
-            return self._value
-        joined = np.concatenate([self._value, *found], axis=1)
-        if self.is_audio:
-            left = min(self._left, joined.shape[1])
-            self._left -= left
-            joined = joined[:, left:]
-            if length is not None:
-                joined = joined[:, : length - self._given]
-            self._given += joined.shape[1]
-        return joined

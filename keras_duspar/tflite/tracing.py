@@ -77,7 +77,6 @@ class Tracer:
                 stack.enter_context(_replaced_product(layer))
             yield self
 
-    @contextlib.contextmanager
     def _replaced_loop(self, name, layer):
         def inner_loop(sequences, initial_state, mask, training=False):
             run = self._run_loop
@@ -89,10 +88,8 @@ class Tracer:
             outputs, states = run(name, layer, sequences, initial_state, mask)
             return outputs[:, -1], outputs, states
 
-        with _replaced(layer, inner_loop):
-            yield
+        return _replaced(layer, inner_loop)
 
-    @contextlib.contextmanager
     def _replaced_features(self, layer):
         constants = self._front_ends[layer]
 
@@ -105,21 +102,13 @@ class Tracer:
             return tf.ensure_shape(found, shape)
 
         def features(audio):
-            function = tf.function(
-                compute,
-                experimental_implements=_attributes(
-                    FRONT_END,
-                    layer.name,
-                    hop=f"i: {layer.frames.hop_length}",
-                ),
-                autograph=False,
-            )
+            hop = f"i: {layer.frames.hop_length}"
+            function = _operator(compute, FRONT_END, layer.name, hop=hop)
             values = [tf.constant(value) for value in constants]
             self.operators.append((FRONT_END, layer.name, len(values)))
             return function(audio, *values)
 
-        with _replaced(layer, features):
-            yield
+        return _replaced(layer, features)
 
     def _run_operator(self, name, layer, sequences, states, mask):
         if mask is not None:
@@ -159,17 +148,14 @@ class Tracer:
             return list(map(tf.ensure_shape, [outputs, *states], shapes))
 
         states_ = list(states)
-        function = tf.function(
+        function = _operator(
             compute,
-            experimental_implements=_attributes(
-                op.name,
-                name,
-                units=f"i: {cell.units}",
-                weights=f's: "{weights}"',
-                # As it is when it is absent.
-                **({"operands": f's: "{operands}"'} if integers else {}),
-            ),
-            autograph=False,
+            op.name,
+            name,
+            units=f"i: {cell.units}",
+            weights=f's: "{weights}"',
+            # As it is when it is absent.
+            **({"operands": f's: "{operands}"'} if integers else {}),
         )
         outputs, *new = function(
             sequences, *states_, *[tf.constant(c) for c in constants]
@@ -225,8 +211,8 @@ def _replaced_product(layer):
     return _replaced(layer, call)
 
 
-def _attributes(name, layer, **values):
-    """What the converter reads of a function that stands for an operator."""
+def _operator(compute, name, layer, **values):
+    """A function that the converter replaces by an operator."""
     if len(layer) > 255:
         raise ValueError(
             "`model` must have layers whose names have at most 255 letters to "
@@ -243,7 +229,10 @@ def _attributes(name, layer, **values):
         f'attr {{ key: "{key}" value {{ {value} }} }}'
         for key, value in values.items()
     )
-    return f'name: "{name}" {" ".join(attributes)}'
+    implements = f'name: "{name}" {" ".join(attributes)}'
+    return tf.function(
+        compute, experimental_implements=implements, autograph=False
+    )
 
 
 def _loop(

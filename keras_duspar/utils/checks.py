@@ -20,6 +20,31 @@ def bad_value(name, expected, value, hint=""):
     return ValueError(f"{message}. {hint}" if hint else f"{message}.")
 
 
+def bad_shape(name, expected, shape, owner=None):
+    """Builds the `ValueError` for a tensor, of a layer or loss if given."""
+    of = "" if owner is None else f" of {type(owner).__name__}"
+    shown = tuple(shape)
+    return ValueError(f"`{name}`{of} must {expected}. Received shape: {shown}.")
+
+
+def axes(name, shape, form, owner=None, known=False):
+    """Raises unless a shape has the axes of a form.
+
+    Args:
+        name: String, the tensor's name.
+        shape: Tuple of integers and `None`.
+        form: String, such as `"(batch, timesteps, features)"`.
+        owner: The layer or loss that takes the tensor. Default: `None`.
+        known: Boolean, whether the last size must be known. Default: `False`.
+    """
+    names = form[1:-1].split(", ")
+    expected = f"be of shape `{form}`"
+    if known:
+        expected += f" with a known number of {names[-1]}"
+    if len(shape) != len(names) or (known and shape[-1] is None):
+        raise bad_shape(name, expected, shape, owner)
+
+
 def positive_integer(name, value):
     """Returns `value` as an `int` of at least 1."""
     if (
