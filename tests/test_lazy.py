@@ -134,7 +134,8 @@ assert not errors, errors
 import keras
 from keras_duspar.layers import recurrent, registry
 known = keras.saving.get_custom_objects()
-assert known["keras_duspar>DuSpaR"] is recurrent.DuSpaR is registry.get("duspar")
+layer = recurrent.DuSpaR
+assert known["keras_duspar>DuSpaR"] is layer is registry.get("duspar")
 assert "keras_duspar>LogMel" in known and "keras_duspar>CTC" in known
 """
     python(code)
