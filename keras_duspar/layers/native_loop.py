@@ -87,8 +87,20 @@ def obstacle(layer, sequences=None, mask=None):
         return f"the library has no operator for {type(cell).__name__}"
     if cell.built:  # else asked again when it is called
         op = sparse_ops.sparse_op_of(cell)
-        if op.name not in operators.BY_NAME:
+        operator = operators.BY_NAME.get(op.name)
+        if operator is None:
             return f"the library cannot train the operator {op.name!r}"
+        # The library reads as much memory as these say.
+        shapes = [tuple(w.shape) for w in [*op.kernels, *op.biases]]
+        taken = [
+            operators.sizes(w.shape, cell.input_dim, cell.units)
+            for w in operator.weights
+        ]
+        if shapes != taken:
+            return (
+                f"the operator {op.name!r} takes weights of shapes {taken}, "
+                f"not {shapes}"
+            )
     if cell.dropout or cell.recurrent_dropout:
         return "it uses dropout"
     if cell.quantization is not None:

@@ -266,8 +266,18 @@ def test_a_subclass_of_a_cell_is_left_to_keras(rng, runs):
     assert not runs
 
 
-def test_an_operator_that_the_library_does_not_know(monkeypatch, rng, runs):
-    """Files may have it, for another library; training is left to Keras."""
+@pytest.mark.parametrize(
+    "name, biases, reason",
+    [
+        # Files may have it, for another library.
+        ("Other", ["gate_bias"], "cannot train the operator 'Other'"),
+        ("SpaR", [], "'SpaR' takes weights of shapes"),
+    ],
+)
+def test_an_operator_that_the_library_cannot_train(
+    monkeypatch, rng, runs, name, biases, reason
+):
+    """Training is left to Keras."""
 
     class OtherCell(keras_duspar.SpaRCell):
         pass
@@ -278,18 +288,18 @@ def test_an_operator_that_the_library_does_not_know(monkeypatch, rng, runs):
     monkeypatch.setattr(sparse_ops, "_SPARSE_OPS", {})
     sparse_ops.register_sparse_op(OtherCell)(
         lambda cell: sparse_ops.SparseOp(
-            "Other",
+            name,
             [cell.gate_kernel, cell.candidate_kernel],
-            [cell.gate_bias],
+            [getattr(cell, bias) for bias in biases],
         )
     )
     x = rng.normal(size=(2, 4, 5)).astype("float32")
     layer = Other(3)
     assert_close(layer(x, training=True), layer(x))
     assert not runs
-    assert "cannot train the operator 'Other'" in native_loop.used_by([layer])
+    assert reason in native_loop.used_by([layer])
     layer.implementation = "native"
-    with pytest.raises(ValueError, match="`implementation='native'.*'Other'"):
+    with pytest.raises(ValueError, match=f"`implementation='native'.*{reason}"):
         layer(x, training=True)
 
 
