@@ -120,14 +120,19 @@ class Operator:
         return tuple(w for w in self.weights if not w.is_kernel)
 
 
+def _kernels(place, cell, shape):
+    """The two kernels of a sparsifying cell."""
+    roles = (GATE_KERNEL, CANDIDATE_KERNEL)
+    return [Weight(f"{place}{role}", role, cell, shape) for role in roles]
+
+
 OPERATORS = (
     Operator(
         name="SpaR",
         kind=0,
         states=(State("f", UNITS),),
         weights=(
-            Weight("gate_kernel", GATE_KERNEL, 0, (FEATURES, UNITS)),
-            Weight("candidate_kernel", CANDIDATE_KERNEL, 0, (FEATURES, UNITS)),
+            *_kernels("", 0, (FEATURES, UNITS)),
             Weight("gate_bias", GATE_BIAS, 0, (UNITS,)),
         ),
         operands=(Operand("x", FEATURES, UNITS, ""),),
@@ -137,22 +142,8 @@ OPERATORS = (
         kind=1,
         states=(State("f", UNITS), State("g", FEATURES)),
         weights=(
-            Weight(
-                "feedforward/gate_kernel", GATE_KERNEL, 0, (FEATURES, UNITS)
-            ),
-            Weight(
-                "feedforward/candidate_kernel",
-                CANDIDATE_KERNEL,
-                0,
-                (FEATURES, UNITS),
-            ),
-            Weight("feedback/gate_kernel", GATE_KERNEL, 1, (UNITS, FEATURES)),
-            Weight(
-                "feedback/candidate_kernel",
-                CANDIDATE_KERNEL,
-                1,
-                (UNITS, FEATURES),
-            ),
+            *_kernels("feedforward/", 0, (FEATURES, UNITS)),
+            *_kernels("feedback/", 1, (UNITS, FEATURES)),
             Weight("feedforward/gate_bias", GATE_BIAS, 0, (UNITS,)),
             Weight("feedback/gate_bias", GATE_BIAS, 1, (FEATURES,)),
             Weight("feedforward_bias", OFFSET, 0, (UNITS,)),

@@ -140,7 +140,16 @@ def missing():
 
 @functools.cache
 def bridge():
-    """The module that calls the library from Keras' backend."""
+    """The module that calls the library from Keras' backend.
+
+    It has three names. `SUPPORTS_JIT` says whether the operation can be part
+    of what XLA or `torch.compile` compiles; `obstacle(sequences)` why there
+    is no native training here, or `None`. `run(options, sequences, states,
+    weights)` runs a layer: it takes the `Options`, a tensor of shape `(batch,
+    steps, features)`, the list of initial states and that of the weights,
+    kernels first, and returns the outputs of all steps and the list of final
+    states. The gradients come from the library.
+    """
     name = backends.BRIDGES[keras.backend.backend()]
     return importlib.import_module(f"keras_duspar.native.{name}")
 

@@ -10,12 +10,10 @@ import numpy as np
 from keras_duspar.native import training
 from keras_duspar.native.library import load
 
-# Whether the operation can be part of what XLA or `torch.compile` compiles.
 SUPPORTS_JIT = True
 
 
 def obstacle(sequences):
-    """What stands against native training here, or `None`."""
     if not hasattr(jax, "ffi"):
         return f"JAX {jax.__version__} has no `jax.ffi`"
     if jax.default_backend() != "cpu":
@@ -26,17 +24,6 @@ def obstacle(sequences):
 
 
 def run(options, sequences, states, weights):
-    """Runs a layer over sequences; its gradients come from the library.
-
-    Args:
-        options: `Options`.
-        sequences: A tensor of shape `(batch, steps, features)`.
-        states: List of the initial states.
-        weights: List of the weights, kernels first.
-
-    Returns:
-        The outputs of all steps and the list of final states.
-    """
     _register()
     y, states = _run(options, sequences, tuple(states), tuple(weights))
     return y, list(states)
@@ -82,11 +69,6 @@ def _run_forward(options, x, states, weights):
     return outputs, (x, reserve, weights)
 
 
-def _run_backward(options, kept, gradients):
-    dx, states, weights = _gradients(options, kept, gradients)
-    return dx, states, weights
-
-
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _gradients(options, kept, gradients):
     x, reserve, weights = kept
@@ -99,12 +81,5 @@ def _gradients(options, kept, gradients):
     return dx, tuple(rest[: len(states)]), tuple(rest[len(states) :])
 
 
-def _no_second_derivative(*_):
-    raise NotImplementedError(
-        "Native training has no second derivatives. Give the layer "
-        "`implementation='keras'`."
-    )
-
-
-_run.defvjp(_run_forward, _run_backward)
-_gradients.defvjp(_no_second_derivative, _no_second_derivative)
+_run.defvjp(_run_forward, _gradients)
+_gradients.defvjp(*[training.no_second_derivative] * 2)

@@ -7,12 +7,10 @@ import tensorflow as tf
 
 from keras_duspar.native import training
 
-# Whether the operation can be part of what XLA or `torch.compile` compiles.
 SUPPORTS_JIT = False
 
 
 def obstacle(sequences):
-    """What stands against native training here, or `None`."""
     if tf.config.get_visible_devices("GPU"):
         return "TensorFlow sees a GPU"
     if tf.distribute.has_strategy():
@@ -21,40 +19,17 @@ def obstacle(sequences):
 
 
 def run(options, sequences, states, weights):
-    """Runs a layer over sequences; its gradients come from the library.
-
-    Args:
-        options: `Options`.
-        sequences: A tensor of shape `(batch, steps, features)`.
-        states: List of the initial states.
-        weights: List of the weights, kernels first.
-
-    Returns:
-        The outputs of all steps and the list of final states.
-    """
     count = len(states)
 
     def forward(x, *rest):
-        arrays = [np.ascontiguousarray(a) for a in (x, *rest)]
-        x, states, weights = (
-            arrays[0],
-            arrays[1 : count + 1],
-            arrays[1 + count :],
-        )
+        x, *rest = (np.ascontiguousarray(a) for a in (x, *rest))
+        states, weights = rest[:count], rest[count:]
         units = states[0].shape[-1]
         sizes = training.describe(options, *x.shape, units)
         y = _empty((*x.shape[:2], units))
         new_states = [_empty(state.shape) for state in states]
         reserve = _empty((training.reserve_size(sizes),))
-        training.forward(
-            sizes,
-            _addresses(weights),
-            x.ctypes.data,
-            _addresses(states),
-            y.ctypes.data,
-            _addresses(new_states),
-            reserve.ctypes.data,
-        )
+        training.forward(sizes, weights, x, states, y, new_states, reserve)
         return y, *new_states, reserve
 
     def backward(x, reserve, dy, *rest):
@@ -67,15 +42,7 @@ def run(options, sequences, states, weights):
         states = [_empty(state.shape) for state in new_states]
         dweights = [_empty(weight.shape) for weight in weights]
         training.backward(
-            sizes,
-            _addresses(weights),
-            x.ctypes.data,
-            reserve.ctypes.data,
-            dy.ctypes.data,
-            _addresses(new_states),
-            dx.ctypes.data,
-            _addresses(states),
-            _addresses(dweights),
+            sizes, weights, x, reserve, dy, new_states, dx, states, dweights
         )
         return dx, *states, *dweights
 
@@ -116,14 +83,7 @@ def _without_gradient(function, *arguments):
             [tf.float32] * (len(arguments) - 2),
             stateful=False,
         )
-
-        def gradient(*_):
-            raise NotImplementedError(
-                "Native training has no second derivatives. Give the layer "
-                "`implementation='keras'`."
-            )
-
-        return tuple(results), gradient
+        return tuple(results), training.no_second_derivative
 
     return list(operation(*arguments))
 
@@ -134,7 +94,3 @@ def _empty(shape):
     memory = np.empty(4 * count + alignment, "uint8")
     start = -memory.ctypes.data % alignment
     return memory[start : start + 4 * count].view("float32").reshape(shape)
-
-
-def _addresses(arrays):
-    return [array.ctypes.data for array in arrays]

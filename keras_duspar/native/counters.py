@@ -119,21 +119,18 @@ def operators(handle):
             Operand(o.name.decode(), o.size, o.fan, o.nonzeros, o.entries)
             for o in d.operands[: d.operand_count]
         )
-        found.append(
-            Operator(
-                layer=d.layer.decode(errors="replace"),
-                op=d.op.decode(),
-                kernel=d.kernel.decode(),
-                in_use=bool(d.in_use),
-                features=d.features,
-                units=d.units,
-                bytes=d.bytes,
-                invocations=d.invocations,
-                steps=d.steps,
-                operands=operands,
-            )
-        )
+        values = {
+            field.name: _plain(getattr(d, field.name), field.type)
+            for field in dataclasses.fields(Operator)
+            if field.name != "operands"
+        }
+        found.append(Operator(**values, operands=operands))
     return found
+
+
+def _plain(value, kind):
+    text = isinstance(value, bytes)
+    return value.decode(errors="replace") if text else kind(value)
 
 
 def reset(handle):

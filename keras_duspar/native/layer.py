@@ -192,11 +192,10 @@ class Layer:
         after = [np.empty_like(state) for state in before]
         y = np.empty((batch, steps, self.units), "float32")
         counts = interface.Counts()
-        pointers = (
-            [a.ctypes.data for a in before],
-            [a.ctypes.data for a in after],
+        (f0, g0), (f, g) = (
+            (*(state.ctypes.data for state in states), None)[:2]
+            for states in (before, after)
         )
-        (f0, g0), (f, g) = ((*p, None)[:2] for p in pointers)
         status = self._library.duspar_layer_run(
             self._pointer,
             batch,

@@ -1,7 +1,8 @@
 """Training passes of the native library, and how many threads they use.
 
-The passes work on addresses of float32 numbers. Each backend has a bridge, a
-file `bridge_*.py`, that makes a differentiable operation of them.
+The passes work on arrays of float32 numbers. Each backend has a bridge, a
+file `bridge_*.py`, that makes a differentiable operation of them; what it
+offers stands at `keras_duspar.layers.native_loop.bridge()`.
 """
 
 import ctypes
@@ -152,16 +153,16 @@ def reserve_size(training):
 
 
 def forward(training, weights, x, states, y, new_states, reserve):
-    """`duspar_train_forward`: everything is an address or a list of them."""
+    """`duspar_train_forward`: everything is an array or a list of them."""
     library = _library()
     status = library.duspar_train_forward(
         ctypes.byref(training),
         _list(weights),
-        x,
+        _address(x),
         *_two(states),
-        y,
+        _address(y),
         *_two(new_states),
-        reserve,
+        _address(reserve),
     )
     interface.check(library, status == 0)
 
@@ -169,25 +170,38 @@ def forward(training, weights, x, states, y, new_states, reserve):
 def backward(
     training, weights, x, reserve, dy, new_states, dx, states, gradients
 ):
-    """`duspar_train_backward`: as `forward()`, with addresses of gradients."""
+    """`duspar_train_backward`: as `forward()`, with gradients."""
     library = _library()
     status = library.duspar_train_backward(
         ctypes.byref(training),
         _list(weights),
-        x,
-        reserve,
-        dy,
+        *map(_address, (x, reserve, dy)),
         *_two(new_states),
-        dx,
+        _address(dx),
         *_two(states),
         _list(gradients),
     )
     interface.check(library, status == 0)
 
 
-def _list(addresses):
-    return (ctypes.c_void_p * len(addresses))(*addresses)
+def _address(array):
+    if array is None:
+        return None
+    is_tensor = hasattr(array, "data_ptr")
+    return array.data_ptr() if is_tensor else array.ctypes.data
 
 
-def _two(addresses):
-    return (*addresses, None)[:2]
+def _list(arrays):
+    return (ctypes.c_void_p * len(arrays))(*map(_address, arrays))
+
+
+def _two(arrays):
+    return (*map(_address, arrays), None)[:2]
+
+
+def no_second_derivative(*_):
+    """What the gradient of a gradient is."""
+    raise NotImplementedError(
+        "Native training has no second derivatives. Give the layer "
+        "`implementation='keras'`."
+    )

@@ -1,5 +1,7 @@
 """Profiles as pictures."""
 
+from keras_duspar.utils.optional import optional_package
+
 
 def plot_profile(profile, path=None):
     """Draws the occupancy of every recurrent layer over time.
@@ -11,14 +13,10 @@ def plot_profile(profile, path=None):
     Returns:
         A `matplotlib.figure.Figure`.
     """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as e:
-        raise ImportError(
-            "`plot()` needs matplotlib: pip install keras-duspar[plot]"
-        ) from e
+    module = optional_package("matplotlib.figure", "plot")
     layers = [layer for layer in profile.layers if layer.recurrent]
-    figure = Figure(figsize=(8, 1 + 2 * len(layers)), layout="constrained")
+    size = (8, 1 + 2 * len(layers))
+    figure = module.Figure(figsize=size, layout="constrained")
     axes = figure.subplots(len(layers), 1, sharey=True, squeeze=False)[:, 0]
     for axis, layer in zip(axes, layers):
         for name, curve in layer.over_time.items():

@@ -229,7 +229,7 @@ class Recurrent(StreamRule):
         names = [name for name in states if name != "output"]
         values = [states[name] for name in names]
         kept = states.get("output")
-        output, *values = self.run_any(sequences, values, kept)
+        output, *values = self._run_any(sequences, values, kept)
         new = dict(zip(names, values))
         if "output" in states:
             new["output"] = output
@@ -238,7 +238,7 @@ class Recurrent(StreamRule):
             return [output, *nested], new
         return output, new
 
-    def run_any(self, sequences, values, kept):
+    def _run_any(self, sequences, values, kept):
         """As `run()`, also over no time steps; `kept` is the last output."""
 
         def skip():

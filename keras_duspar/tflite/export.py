@@ -185,7 +185,7 @@ class AnySteps(Recurrent):
     counters.
     """
 
-    def run_any(self, sequences, values, kept):
+    def _run_any(self, sequences, values, kept):
         states = keras.tree.pack_sequence_as(self.structure, values)
         _, outputs, states = self.layer.inner_loop(sequences, states, mask=None)
         if kept is not None:

@@ -14,30 +14,25 @@ def find_runtime():
     """
     try:
         litert = importlib.import_module("ai_edge_litert.interpreter")
+        return litert.Interpreter, litert.load_delegate
     except ImportError:
         pass
-    else:
-        return litert.Interpreter, litert.load_delegate
     try:
         # Not a module that can be imported by its name in every version.
         lite = importlib.import_module("tensorflow").lite
-    except ImportError:
-        pass
-    else:
-        # XNNPACK, the default delegate, gives outputs of size 0 the size 1 in
-        # some versions, such as 2.18.1: streams would be wrong without a word.
-        resolver = lite.experimental.OpResolverType
-        interpreter = functools.partial(
-            lite.Interpreter,
-            experimental_op_resolver_type=(
-                resolver.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-            ),
-        )
-        return interpreter, lite.experimental.load_delegate
-    raise ImportError(
-        "This needs a TFLite runtime, the package `ai-edge-litert`. Install it "
-        "with `pip install keras-duspar[runtime]`."
+    except ImportError as error:
+        raise ImportError(
+            "This needs a TFLite runtime, the package `ai-edge-litert`. "
+            "Install it with `pip install keras-duspar[runtime]`."
+        ) from error
+    # XNNPACK, the default delegate, gives outputs of size 0 the size 1 in
+    # some versions, such as 2.18.1: streams would be wrong without a word.
+    resolver = lite.experimental.OpResolverType
+    interpreter = functools.partial(
+        lite.Interpreter,
+        experimental_op_resolver_type=resolver.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
     )
+    return interpreter, lite.experimental.load_delegate
 
 
 def delegate_path():

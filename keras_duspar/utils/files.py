@@ -9,23 +9,18 @@ import tempfile
 def check_writable(path):
     """Returns `path` as a `Path`, or raises if no file can be made there."""
     path = pathlib.Path(path)
+    problem = ""
     if path.is_dir():
-        raise ValueError(
-            f"`path` must be the name of a file. Received: path={str(path)!r}, "
-            "which is a folder."
-        )
-    folder = path.parent
-    if not folder.is_dir():
-        raise ValueError(
-            f"`path` must lie in a folder that exists. Received: "
-            f"path={str(path)!r}."
-        )
-    if not os.access(folder, os.W_OK):
-        raise ValueError(
-            "`path` must lie in a folder that can be written to. Received: "
-            f"path={str(path)!r}."
-        )
-    return path
+        expected, problem = "be the name of a file", ", which is a folder"
+    elif not path.parent.is_dir():
+        expected = "lie in a folder that exists"
+    elif not os.access(path.parent, os.W_OK):
+        expected = "lie in a folder that can be written to"
+    else:
+        return path
+    raise ValueError(
+        f"`path` must {expected}. Received: path={str(path)!r}{problem}."
+    )
 
 
 @contextlib.contextmanager

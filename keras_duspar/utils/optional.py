@@ -18,6 +18,6 @@ def optional_package(name, extra="recipes"):
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(
-            f"This needs the package `{name}`. Install it with "
+            f"This needs the package `{name.split('.')[0]}`. Install it with "
             f"`pip install keras-duspar[{extra}]`."
         ) from error
