@@ -138,6 +138,7 @@ LAYERS = {
     "mingru": "minGRU",
     "ligru": "Li-GRU",
     "irnn": "IRNN",
+    "egru": "EGRU",
 }
 
 

@@ -19,9 +19,10 @@ COLORS = {
     "c5": ("#b0306a", "#ff8fbf"),
     "c6": ("#4a5d69", "#a9bcc9"),
     "c7": ("#2f3b46", "#d5dde6"),
+    "c8": ("#4f7000", "#b4d95a"),
 }
 LIGHT, DARK = ({name: pair[i] for name, pair in COLORS.items()} for i in (0, 1))
-SERIES = tuple(LIGHT[f"c{i}"] for i in range(8))
+SERIES = tuple(LIGHT[f"c{i}"] for i in range(9))
 
 
 def series(number):
