@@ -13,6 +13,7 @@ lazy.attach(
             "DeltaGRUCell",
             "DuSpaRCell",
             "DynamicGRUCell",
+            "EGRUCell",
             "IRNNCell",
             "LiGRUCell",
             "MinGRUCell",
@@ -21,6 +22,7 @@ lazy.attach(
             "SpaRCell",
         ],
         ".layers": [
+            "EGRU",
             "IRNN",
             "DeltaGRU",
             "DuSpaR",

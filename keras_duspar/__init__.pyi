@@ -18,6 +18,7 @@ from keras_duspar.cells import Cost as Cost
 from keras_duspar.cells import DeltaGRUCell as DeltaGRUCell
 from keras_duspar.cells import DuSpaRCell as DuSpaRCell
 from keras_duspar.cells import DynamicGRUCell as DynamicGRUCell
+from keras_duspar.cells import EGRUCell as EGRUCell
 from keras_duspar.cells import IRNNCell as IRNNCell
 from keras_duspar.cells import LiGRUCell as LiGRUCell
 from keras_duspar.cells import MinGRUCell as MinGRUCell
@@ -27,6 +28,7 @@ from keras_duspar.cells import SpaRCell as SpaRCell
 from keras_duspar.layers import DeltaGRU as DeltaGRU
 from keras_duspar.layers import DuSpaR as DuSpaR
 from keras_duspar.layers import DynamicGRU as DynamicGRU
+from keras_duspar.layers import EGRU as EGRU
 from keras_duspar.layers import IRNN as IRNN
 from keras_duspar.layers import LiGRU as LiGRU
 from keras_duspar.layers import MinGRU as MinGRU

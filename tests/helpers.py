@@ -29,10 +29,11 @@ def assert_close(actual, expected, atol=1e-5, rtol=0):
 
 
 def randomize(layer, scale=0.6, seed=7):
-    """Gives every weight, also the biases, a value that is not zero."""
+    """Gives every weight, also the biases, a random value it may have."""
     rng = np.random.default_rng(seed)
     for w in layer.trainable_weights:
-        w.assign(rng.normal(0, scale, w.shape))
+        value = rng.normal(0, scale, w.shape)
+        w.assign(value if w.constraint is None else w.constraint(value))
 
 
 def weights_of(layer):

@@ -106,6 +106,57 @@ def dynamic_gru(w, x, states, update_ratio=0.5):
     return new, [new], {"x": x, "h": h, "selected": selected}
 
 
+def egru(w, x, states):
+    y, c = states
+    (xz, xr, xg), (yz, yr, yg) = _gru_terms(w, x, y)
+    keep = sigmoid(xz + yz)
+    c = _blend(keep, np.tanh(xg + sigmoid(xr + yr) * yg), c)
+    new = np.where(c > w["threshold"], c, 0)
+    c = np.where(c > w["threshold"], c - w["threshold"], c)
+    return new, [new, c], {"x": x, "y": y}
+
+
+def egru_gradients(w, x_all, states, d_outputs, d_states, height, width):
+    """EGRU backwards through time, by hand: the derivatives of a loss.
+
+    `x_all` has the shape `(time, batch, features)`; `d_outputs` and
+    `d_states` are the loss's derivatives by the outputs and by the last `y`
+    and `c`. Returns those by the input, the first states and the weights.
+    """
+    theta = w["threshold"]
+    tape = []
+    y, c = states
+    for x in x_all:
+        (xz, xr, xg), (yz, yr, yg) = _gru_terms(w, x, y)
+        keep, r = sigmoid(xz + yz), sigmoid(xr + yr)
+        g = np.tanh(xg + r * yg)
+        full = keep * c + (1 - keep) * g
+        tape.append((x, y, c, yg, keep, r, g, full))
+        y, c = np.where(full > theta, full, 0), full - (full > theta) * theta
+    d_w = {name: np.zeros_like(value) for name, value in w.items()}
+    d_x = np.zeros_like(x_all)
+    d_y, d_c = d_states
+    for t in reversed(range(len(x_all))):
+        x, y, c, yg, keep, r, g, full = tape[t]
+        d_y = d_y + d_outputs[t]
+        event = full > theta
+        triangle = height * np.maximum(0, 1 - np.abs(full - theta) / width)
+        d_event = triangle * (full * d_y - theta * d_c)
+        d_w["threshold"] -= (d_event + event * d_c).sum(axis=0)
+        d_full = event * d_y + d_c + d_event
+        d_keep = d_full * (c - g) * keep * (1 - keep)
+        d_g = d_full * (1 - keep) * (1 - g**2)
+        d_r = d_g * yg * r * (1 - r)
+        from_x = np.concatenate([d_keep, d_r, d_g], axis=-1)
+        from_y = np.concatenate([d_keep, d_r, d_g * r], axis=-1)
+        d_w["kernel"] += x.T @ from_x
+        d_w["recurrent_kernel"] += y.T @ from_y
+        d_w["bias"] += [from_x.sum(axis=0), from_y.sum(axis=0)]
+        d_x[t] = from_x @ w["kernel"].T
+        d_y, d_c = from_y @ w["recurrent_kernel"].T, d_full * keep
+    return d_x, [d_y, d_c], d_w
+
+
 def irnn(w, x, states):
     (h,) = states
     new = relu(x @ w["kernel"] + h @ w["recurrent_kernel"] + w["bias"])
@@ -127,6 +178,7 @@ STEPS = {
     "mingru": mingru,
     "delta_gru": delta_gru,
     "dynamic_gru": dynamic_gru,
+    "egru": egru,
     "irnn": irnn,
     "ligru": ligru,
 }
@@ -136,6 +188,7 @@ def zero_states(name, batch, features, units):
     widths = {
         "duspar": [units, features],
         "delta_gru": [units, features, units],
+        "egru": [units, units],
     }.get(name, [units])
     return [np.zeros((batch, width)) for width in widths]
 

@@ -10,6 +10,7 @@ lazy.attach(
         ".delta_gru": ["DeltaGRUCell"],
         ".duspar": ["DuSpaRCell"],
         ".dynamic_gru": ["DynamicGRUCell"],
+        ".egru": ["EGRUCell"],
         ".irnn": ["IRNNCell"],
         ".ligru": ["LiGRUCell"],
         ".linear": ["LinearCell"],

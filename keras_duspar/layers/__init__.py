@@ -7,6 +7,7 @@ lazy.attach(
     {
         ".base": ["RecurrentLayer"],
         ".recurrent": [
+            "EGRU",
             "IRNN",
             "DeltaGRU",
             "DuSpaR",

@@ -5,6 +5,7 @@ import keras
 from keras_duspar.cells.delta_gru import DeltaGRUCell
 from keras_duspar.cells.duspar import DuSpaRCell
 from keras_duspar.cells.dynamic_gru import DynamicGRUCell
+from keras_duspar.cells.egru import EGRUCell
 from keras_duspar.cells.irnn import IRNNCell
 from keras_duspar.cells.ligru import LiGRUCell
 from keras_duspar.cells.mingru import MinGRUCell
@@ -104,6 +105,24 @@ class DynamicGRU(RecurrentLayer):
     """
 
     cell_class = DynamicGRUCell
+
+
+@keras.saving.register_keras_serializable(package="keras_duspar")
+class EGRU(RecurrentLayer):
+    """Event-based Gated Recurrent Unit.
+
+    See `EGRUCell` for the equations. Its output is zero but for the units
+    that have crossed their threshold.
+
+    Example:
+
+    >>> inputs = np.random.random((32, 10, 8))
+    >>> egru = keras_duspar.EGRU(4)
+    >>> tuple(egru(inputs).shape)
+    (32, 4)
+    """
+
+    cell_class = EGRUCell
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")

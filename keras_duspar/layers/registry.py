@@ -4,6 +4,7 @@ import keras
 
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.layers.base import RecurrentLayer
+from keras_duspar.layers.recurrent import EGRU
 from keras_duspar.layers.recurrent import IRNN
 from keras_duspar.layers.recurrent import DeltaGRU
 from keras_duspar.layers.recurrent import DuSpaR
@@ -20,6 +21,7 @@ _LAYERS = {
     "mingru": MinGRU,
     "delta_gru": DeltaGRU,
     "dynamic_gru": DynamicGRU,
+    "egru": EGRU,
     "irnn": IRNN,
     "ligru": LiGRU,
 }

@@ -214,7 +214,7 @@ def bar(name, fraction, text, color=0, indented=False):
         "name": name,
         "width": f"{100 * share:.2f}%",
         "text": text,
-        "color": color % 8,
+        "color": color % 9,
         "indented": indented,
     }
 

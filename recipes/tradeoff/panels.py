@@ -12,7 +12,7 @@ from tasks import TASKS
 from tradeoff.points import COSTS
 
 # Curves can be told apart in gray by these.
-MARKERS = "osv^Xp<>"
+MARKERS = "osv^Xp<>P"
 # Letters of a line above the figure.
 TITLE_WIDTH = 64
 INK, CARD, RULE = (palette.LIGHT[name] for name in ("ink", "card", "rule"))

@@ -64,7 +64,9 @@ def test_operands_are_those_of_the_reference(name, rng):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_equal_finite_differences(name, rng, float64):
-    cell = built_cell(name, dtype="float64")
+    # An event's derivative is not that of its value: see below.
+    options = {"surrogate_height": 0} if name == "egru" else {}
+    cell = built_cell(name, dtype="float64", **options)
     x = keras.Variable(rng.normal(size=(4, 2, FEATURES)), dtype="float64")
     start = [
         keras.Variable(rng.normal(size=s.shape)[:2], dtype="float64")
@@ -100,6 +102,43 @@ def test_gradients_equal_finite_differences(name, rng, float64):
                 rtol=1e-5,
                 atol=1e-6,
             )
+
+
+@pytest.mark.parametrize("height, width", [(0.7, 1.0), (0.3, 0.25)])
+def test_egru_gradients_equal_those_by_hand(height, width, rng, float64):
+    cell = built_cell(
+        "egru", surrogate_height=height, surrogate_width=width, dtype="float64"
+    )
+    x = keras.Variable(rng.normal(size=(STEPS, BATCH, FEATURES)), "float64")
+    start = [
+        keras.Variable(rng.normal(size=s.shape), dtype="float64")
+        for s in zero_states("egru")
+    ]
+    weighting = rng.normal(size=(STEPS + 2, BATCH, UNITS))
+
+    def loss():
+        states = [ops.convert_to_tensor(s) for s in start]
+        outputs = []
+        for t in range(STEPS):
+            output, states = cell(x[t], states)
+            outputs.append(output)
+        total = ops.stack([*outputs, *states])
+        return ops.sum(total * ops.convert_to_tensor(weighting))
+
+    found = gradients(loss, [x, *start, *cell.trainable_weights])
+    d_x, d_start, d_weights = reference.egru_gradients(
+        weights_of(cell),
+        ops.convert_to_numpy(x),
+        [ops.convert_to_numpy(s) for s in start],
+        weighting[:STEPS],
+        weighting[STEPS:],
+        height,
+        width,
+    )
+    names = [w.name for w in cell.trainable_weights]
+    assert names == ["kernel", "recurrent_kernel", "bias", "threshold"]
+    expected = [d_x, *d_start, *(d_weights[n] for n in names)]
+    assert_close(found, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +197,48 @@ def test_dynamic_gru_selects_exactly(ratio, count, rng):
     assert changed[:, :count].all() and not changed[:, count:].any()
 
 
+def test_egru_events_by_hand():
+    """Two steps of three units: beyond, at and below their threshold."""
+    cell = keras_duspar.EGRUCell(3)
+    cell.build((None, 1))
+    for w in cell.weights:
+        w.assign(np.zeros(w.shape))
+    cell.threshold.assign([0.25, 0.25, 0.5])
+    # With zero weights z = 0.5 and g = 0, so a step halves the state.
+    x = ops.zeros((1, 1))
+    y, c = np.zeros((1, 3), "float32"), np.array([[1, 0.5, 0.5]], "float32")
+    y, (same, c) = cell(x, [y, c])
+    assert_close(y, np.array([[0.5, 0, 0]]), atol=0)
+    assert_close(same, y, atol=0)
+    assert_close(c, np.array([[0.25, 0.25, 0.25]]), atol=0)
+    y, (_, c) = cell(x, [y, c])
+    assert_close(y, np.zeros((1, 3)), atol=0)
+    assert_close(c, np.array([[0.125, 0.125, 0.125]]), atol=0)
+
+
+@pytest.mark.parametrize("mean", [0.1, 0.3, 0.8])
+def test_egru_thresholds(mean):
+    """Drawn from the beta distribution; training keeps them in [0, 1]."""
+    keras.utils.set_random_seed(1)
+    cell = keras_duspar.EGRUCell(20_000, threshold_mean=mean)
+    drawn = ops.convert_to_numpy(cell._draw_thresholds((20_000,), "float32"))
+    assert drawn.min() >= 0 and drawn.max() <= 1
+    assert drawn.mean() == pytest.approx(mean, abs=0.01)
+    # The parameters add up to 3 / (1 - mean).
+    variance = mean * (1 - mean) / (3 / (1 - mean) + 1)
+    assert drawn.var() == pytest.approx(variance, rel=0.05)
+    layer = keras_duspar.EGRU(8, threshold_mean=mean)
+    model = keras.Sequential([keras.Input((None, FEATURES)), layer])
+    model.compile(keras.optimizers.SGD(1e4), "mse")
+    x = np.ones((2, STEPS, FEATURES), "float32")
+    before = ops.convert_to_numpy(layer.cell.threshold)
+    assert len(set(before)) == 8
+    model.train_on_batch(x, np.ones((2, 8), "float32"))
+    after = ops.convert_to_numpy(layer.cell.threshold)
+    assert np.abs(after - before).max() > 0.01
+    assert after.min() >= 0 and after.max() <= 1
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", [None, 3, "generator"])
 def test_kernels_of_one_shape_differ(name, seed):
@@ -181,7 +262,7 @@ def test_a_seed_repeats_the_weights(name):
         cell.build((None, FEATURES))
         return [w for w in cell.weights if w.name.endswith("kernel")]
 
-    kernel = {"irnn", "ligru", "delta_gru", "dynamic_gru"}
+    kernel = {"irnn", "ligru", "delta_gru", "dynamic_gru", "egru"}
     first, second = weights(), weights()
     if name in kernel:  # recurrent kernels have an initializer of their own
         first, second = first[:1], second[:1]
@@ -258,6 +339,20 @@ def test_bad_theta(theta):
 def test_bad_update_ratio(ratio):
     with pytest.raises(ValueError, match="`update_ratio` must be a number in"):
         keras_duspar.DynamicGRU(4, update_ratio=ratio)
+
+
+@pytest.mark.parametrize(
+    "argument, values",
+    [
+        ("threshold_mean", (0, 1, -0.2)),
+        ("surrogate_height", (-0.1, float("inf"))),
+        ("surrogate_width", (0, -1, float("inf"))),
+    ],
+)
+def test_bad_egru_arguments(argument, values):
+    for value in (*values, float("nan"), "x", None):
+        with pytest.raises(ValueError, match=f"`{argument}` must be a number"):
+            keras_duspar.EGRU(4, **{argument: value})
 
 
 @pytest.mark.parametrize("name", NAMES)

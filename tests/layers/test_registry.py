@@ -18,6 +18,7 @@ def test_names():
         "delta_gru",
         "duspar",
         "dynamic_gru",
+        "egru",
         "gru",
         "irnn",
         "ligru",

@@ -55,6 +55,9 @@ def _products_of_a_step(name, row, features, units):
         for neuron in range(units):
             gates = 3 if row["selected"][neuron] else 1
             done += gates * (features + units)
+    elif name == "egru":
+        for entry in [*row["x"], *row["y"]]:
+            done += 3 * units if entry != 0 else 0
     elif name == "irnn":
         done = features * units
         done += sum(units for entry in row["h"] if entry != 0)

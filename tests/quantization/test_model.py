@@ -59,7 +59,7 @@ def test_every_layer(all_layers, x, targets, tmp_path):
     quantized.compile(keras.optimizers.Adam(0.01), "mse")
     first = quantized.train_on_batch(x, targets)
     seen = ranges(quantized)
-    assert len(seen) == 12 and min(seen.values()) > 0
+    assert len(seen) == 14 and min(seen.values()) > 0
     assert seen["duspar/cell/feedforward/x"] <= np.abs(x).max() * 2
     assert seen["mingru/cell/x"] == pytest.approx(np.abs(x).max(), rel=1e-6)
     quantized.train_on_batch(2 * x, targets)
