@@ -142,7 +142,7 @@ class Prune(keras.callbacks.Callback):
 
 
 class FreezeRanges(keras.callbacks.Callback):
-    """Stops the ranges of a quantised model when an epoch begins.
+    """Stops the ranges of a quantized model when an epoch begins.
 
     Args:
         epoch: Integer, the epoch, counted from 0.

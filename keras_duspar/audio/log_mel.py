@@ -1,4 +1,4 @@
-"""Log-mel spectrogram of raw audio, standardised inside the model."""
+"""Log-mel spectrogram of raw audio, standardized inside the model."""
 
 import keras
 import numpy as np
@@ -54,10 +54,10 @@ def mel_filters(sample_rate, fft_length, bands, low_hz, high_hz):
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
 class LogMel(keras.layers.Layer):
-    """Standardised log-mel spectrogram of raw audio.
+    """Standardized log-mel spectrogram of raw audio.
 
     Frames under a periodic Hann window, power spectrum, triangular bands on
-    Slaney's mel scale, `log(power + offset)`, then standardisation by the
+    Slaney's mel scale, `log(power + offset)`, then standardization by the
     statistics that `adapt()` has stored. The layer computes in float32 under
     any global dtype policy. Before `adapt()` the output equals, up to
     rounding,
@@ -167,7 +167,7 @@ class LogMel(keras.layers.Layer):
         return self.standardize(self.log_power(self.frames.cut(audio)))
 
     def log_power(self, frames):
-        """The logarithm of every band's power, not standardised."""
+        """The logarithm of every band's power, not standardized."""
         real, imag = ops.rfft(frames * self.window)
         power = ops.square(real) + ops.square(imag)
         return ops.log(ops.matmul(power, self.filters) + self.offset)

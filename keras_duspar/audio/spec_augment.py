@@ -14,10 +14,10 @@ class SpecAugment(keras.layers.Layer):
     Every example gets its own masks. A mask's width is uniform between 0
     and its maximum, but never more than half of what there is, so that
     something is left to learn from. The hidden values become zero, which is
-    the mean of standardised features. In inference the layer is the identity.
+    the mean of standardized features. In inference the layer is the identity.
 
     Args:
-        max_bands: Positive integer, the largest number of neighbouring bands
+        max_bands: Positive integer, the largest number of neighboring bands
             that one mask hides. Default: 8.
         max_frames: Positive integer, the largest number of successive frames
             that one mask hides. Default: 8.

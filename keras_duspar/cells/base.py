@@ -39,7 +39,7 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
     - `cost()` returns the `Cost` of one step, its operands named as in
       `step()`.
 
-    A cell that is to be quantised, too, declares in `build()` with
+    A cell that is to be quantized, too, declares in `build()` with
     `add_operand()` what it multiplies with its kernels, takes it through
     `rounded()` in `step()`, and multiplies with `product()`.
 
@@ -169,7 +169,7 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
             self.quantizer.add_operand(name, size, signed)
 
     def rounded(self, name, operand):
-        """An operand as kernels read it: integers if it is quantised."""
+        """An operand as kernels read it: integers if it is quantized."""
         if self.quantizer is None:
             return operand
         return self.quantizer.operand(name, operand)

@@ -20,7 +20,7 @@ class LiGRUCell(GatedCell):
     h = z * h + (1 - z) * c
     ```
 
-    The output is the state `h`. The batch normalisation of the original is
+    The output is the state `h`. The batch normalization of the original is
     left out. Nothing bounds the state: gradients explode on long sequences,
     and the paper could not train this cell on its intent and enhancement
     tasks.

@@ -104,7 +104,7 @@ def obstacle(layer, sequences=None, mask=None):
     if cell.dropout or cell.recurrent_dropout:
         return "it uses dropout"
     if cell.quantization is not None:
-        return "it is quantised"
+        return "it is quantized"
     if (cell.compute_dtype, cell.variable_dtype) != ("float32", "float32"):
         return f"its dtype is {cell.dtype_policy.name!r}, not 'float32'"
     if layer.unroll:

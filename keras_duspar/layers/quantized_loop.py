@@ -1,4 +1,4 @@
-"""The loop over time of a quantised layer.
+"""The loop over time of a quantized layer.
 
 Kernels are rounded once, before the loop. In training the largest values of
 operands and states leave the loop as an extra state, as JAX requires, and the
@@ -19,7 +19,7 @@ def prepared(cell, training=False):
     """A context in which the kernels of a cell are rounded once.
 
     Args:
-        cell: A cell, which need not be quantised.
+        cell: A cell, which need not be quantized.
         training: Boolean, whether ranges are observed.
 
     Yields:
@@ -49,11 +49,11 @@ def update(quantizers):
 
 
 def run(layer, inner_loop, sequences, initial_state, mask, training):
-    """The `inner_loop()` of a layer whose cell may be quantised.
+    """The `inner_loop()` of a layer whose cell may be quantized.
 
     Args:
         layer: The `keras.layers.RNN`.
-        inner_loop: Callable, the loop of a layer that is not quantised.
+        inner_loop: Callable, the loop of a layer that is not quantized.
         sequences: As the others, an argument of its `inner_loop()`.
     """
     with prepared(layer.cell, training) as observed:
@@ -95,7 +95,7 @@ def run(layer, inner_loop, sequences, initial_state, mask, training):
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
 class QuantizedRNN(keras.layers.RNN):
-    """`keras.layers.RNN` over cells of this package that are quantised.
+    """`keras.layers.RNN` over cells of this package that are quantized.
 
     `keras_duspar.quantize()` replaces `keras.layers.RNN` by it.
     """

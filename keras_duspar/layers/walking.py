@@ -1,6 +1,6 @@
-"""Finding recurrent and quantised layers in a model, and stepping a cell.
+"""Finding recurrent and quantized layers in a model, and stepping a cell.
 
-Profiling, quantisation, streaming and conversion all ask here, so that they
+Profiling, quantization, streaming and conversion all ask here, so that they
 find the same layers under the same names. Cells of Keras and stacks of cells
 are stepped like the package's own.
 """

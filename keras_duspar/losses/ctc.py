@@ -26,7 +26,7 @@ def ctc_loss(
 
     Args:
         labels: Integer tensor of shape `(batch, max_labels)`.
-        logits: Tensor of shape `(batch, frames, classes)`, not normalised.
+        logits: Tensor of shape `(batch, frames, classes)`, not normalized.
         label_lengths: Integer tensor of shape `(batch,)`, number of labels of
             each example. Default: `None`, which counts the labels before the
             first negative one.

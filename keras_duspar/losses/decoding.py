@@ -14,7 +14,7 @@ def ctc_decode(logits, lengths=None, blank=-1, beam_width=None):
     frame.
 
     Args:
-        logits: Array of shape `(batch, frames, classes)`, not normalised.
+        logits: Array of shape `(batch, frames, classes)`, not normalized.
         lengths: Integers of shape `(batch,)`, number of valid frames of each
             example. Default: `None`, all.
         blank: Integer, class of the blank; negative ones count from the end.

@@ -34,7 +34,7 @@ class STOI(WaveformLoss):
     """One minus the short-time objective intelligibility (STOI).
 
     Follows the definition: frames in which the clean signal is more than 40
-    dB below its loudest frame are removed; the rest is analysed in 15
+    dB below its loudest frame are removed; the rest is analyzed in 15
     one-third octave bands from 150 Hz; in every band and every segment of 30
     frames the estimate is scaled to the clean signal's energy, clipped at a
     signal-to-distortion ratio of -15 dB and correlated with the clean signal;
@@ -143,7 +143,7 @@ def _segments(bands):
 
     Returns:
         A 4D tensor, with shape `(batch, bands, SEGMENT_FRAMES, segments)`:
-        of neighbouring segments, neighbours in memory are slices.
+        of neighboring segments, neighbors in memory are slices.
     """
     frames = bands.shape[-1]
     if frames is None:

@@ -20,7 +20,7 @@ def intent_recognizer(
     samples=None,
     name="intent_recognizer",
 ):
-    """The paper's intent recogniser, from raw audio to scores for CTC.
+    """The paper's intent recognizer, from raw audio to scores for CTC.
 
     Log-mel front end, and recurrent layers that are each followed by an
     average over `pool_size` frames, then a linear classifier.
@@ -66,7 +66,7 @@ def intent_recognizer(
 
 
 def group_samples(model):
-    """Samples of audio in a group of frames of an intent recogniser.
+    """Samples of audio in a group of frames of an intent recognizer.
 
     The model drops a group that is not full. That many samples of silence
     behind a recording, less one, ensure that its end is processed.

@@ -38,7 +38,7 @@ def speech_enhancer(
     overlap-add. In between, audio is 30 dB louder than outside.
 
     The paper's parameter counts leave room for `4 * units` parameters more
-    than its text names. Two layer normalisations, one of the features that
+    than its text names. Two layer normalizations, one of the features that
     enter the recurrent layers and one before the mask's dense layer, fit both
     of its counts; that is our reading, not the paper's word. So is the
     sigmoid of the mask.

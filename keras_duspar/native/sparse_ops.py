@@ -31,7 +31,7 @@ class SparseOp:
         biases: List of variables.
         operands: List of pairs of a cell and the name of its operand, in the
             order of the scales. Default: `()`, for cells that are not
-            quantised.
+            quantized.
     """
 
     name: str

@@ -12,7 +12,7 @@ from keras_duspar.utils.batches import list_batches
 
 
 class Observer(keras.Model):
-    """Calls a quantised model and returns the largest values it rounded.
+    """Calls a quantized model and returns the largest values it rounded.
 
     As a model it is compiled by every backend in its own way.
     """
@@ -37,7 +37,7 @@ class Observer(keras.Model):
 
 
 def calibrate(model, data, batch_size=32):
-    """Sets the ranges of a quantised model from data, without training.
+    """Sets the ranges of a quantized model from data, without training.
 
     Every range becomes the mean, over the batches, of the largest value in a
     batch, measured before operands are rounded.

@@ -1,4 +1,4 @@
-"""What quantisation changes in a model, by tensor and by layer."""
+"""What quantization changes in a model, by tensor and by layer."""
 
 import dataclasses
 
@@ -34,7 +34,7 @@ class TensorReport:
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """The ranges and errors of a quantised model; `print()` shows them.
+    """The ranges and errors of a quantized model; `print()` shows them.
 
     Attributes:
         tensors: List of `TensorReport`.
@@ -57,7 +57,7 @@ class Summary:
 
 
 def summary(model):
-    """The ranges and rounding errors of a quantised model, by tensor.
+    """The ranges and rounding errors of a quantized model, by tensor.
 
     Args:
         model: A model that `quantize()` returned.
@@ -103,7 +103,7 @@ def summary(model):
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """A quantised model compared with the original; `print()` shows it.
+    """A quantized model compared with the original; `print()` shows it.
 
     Attributes:
         layers: Dictionary of the name of a layer to the norm of the change of
@@ -136,7 +136,7 @@ class Comparison:
 
 
 def compare(model, quantized, data, batch_size=32):
-    """Runs a model and its quantised copy on data, and compares them.
+    """Runs a model and its quantized copy on data, and compares them.
 
     Args:
         model: The model before.

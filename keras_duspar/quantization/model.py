@@ -1,4 +1,4 @@
-"""Turns a model into a quantised one, and back."""
+"""Turns a model into a quantized one, and back."""
 
 import inspect
 import warnings
@@ -22,7 +22,7 @@ _PLAIN = {quantized: plain for plain, quantized in _QUANTIZED.items()}
 
 
 def quantize(model, scheme="int8", skip=()):
-    """A copy of a model that is ready for quantisation-aware training.
+    """A copy of a model that is ready for quantization-aware training.
 
     The copy has the weights of the model and computes with rounded ones: in
     training as after it, so that the weights adapt. Gradients pass the
@@ -32,7 +32,7 @@ def quantize(model, scheme="int8", skip=()):
     stops them.
 
     Recurrent layers over cells of this package, `keras.layers.Dense` and the
-    filters of `LogMel` are quantised, at any depth. Other layers with weight
+    filters of `LogMel` are quantized, at any depth. Other layers with weight
     matrices stay as they are and are named in a warning.
 
     Args:
@@ -44,7 +44,7 @@ def quantize(model, scheme="int8", skip=()):
             `()`.
 
     Returns:
-        The quantised `keras.Model`, not compiled.
+        The quantized `keras.Model`, not compiled.
 
     Example:
 
@@ -65,7 +65,7 @@ def quantize(model, scheme="int8", skip=()):
         )
     if quantized_layers(model):
         raise ValueError(
-            "`model` must not be quantised already. Received: "
+            "`model` must not be quantized already. Received: "
             f"{model.name!r}, which is. Undo it by "
             "`keras_duspar.quantization.dequantize()`."
         )
@@ -86,7 +86,7 @@ def quantize(model, scheme="int8", skip=()):
     copy = _copy(model, change)
     if not quantized_layers(copy):
         raise ValueError(
-            "`model` must have layers that can be quantised: recurrent layers "
+            "`model` must have layers that can be quantized: recurrent layers "
             "of keras_duspar or `keras.layers.Dense`. Received: "
             f"{model.name!r}, which has none outside `skip`."
         )
@@ -95,7 +95,7 @@ def quantize(model, scheme="int8", skip=()):
 
 
 def dequantize(model, rounded=True):
-    """A copy of a quantised model without the quantisation.
+    """A copy of a quantized model without the quantization.
 
     Args:
         model: A model that `quantize()` returned, or that was loaded.
@@ -122,7 +122,7 @@ def dequantize(model, rounded=True):
 
 
 def freeze(model):
-    """Stops the ranges of a quantised model where they are.
+    """Stops the ranges of a quantized model where they are.
 
     Args:
         model: A model that `quantize()` returned, and that was trained or
@@ -154,11 +154,11 @@ def check_model(model):
 
 
 def check_quantized(model):
-    """Returns the quantised layers of a model that must have some."""
+    """Returns the quantized layers of a model that must have some."""
     found = quantized_layers(model)
     if not found:
         raise ValueError(
-            "`model` must be quantised. Received: "
+            "`model` must be quantized. Received: "
             f"{model.name!r}, which is not. Make it so by "
             "`keras_duspar.quantize()`."
         )
@@ -308,7 +308,7 @@ def _warn_of_float_layers(model, skip):
     }
     if left:
         warnings.warn(
-            f"These weights are not quantised: {sorted(left)}. Recurrent "
+            f"These weights are not quantized: {sorted(left)}. Recurrent "
             "layers need a cell that declares its operands with "
             "`add_operand()`; in place of `keras.layers.GRU`, "
             "`keras_duspar.DynamicGRU(units, update_ratio=1)` computes the "

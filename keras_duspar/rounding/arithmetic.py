@@ -1,6 +1,6 @@
 """Rounding with gradients: exact forwards, straight through backwards.
 
-The one definition of the numbers that a quantised model computes with. The
+The one definition of the numbers that a quantized model computes with. The
 files and the native library hold and compute the same.
 """
 

@@ -1,4 +1,4 @@
-"""The part of a quantised cell that rounds."""
+"""The part of a quantized cell that rounds."""
 
 import contextlib
 

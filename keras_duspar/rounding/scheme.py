@@ -1,4 +1,4 @@
-"""What is rounded in a quantised model, and to how many bits."""
+"""What is rounded in a quantized model, and to how many bits."""
 
 import dataclasses
 import re
@@ -15,7 +15,7 @@ STATES = (FLOAT, "int16", "int8")
 @keras.saving.register_keras_serializable(package="keras_duspar")
 @dataclasses.dataclass(frozen=True)
 class QuantScheme:
-    """What is rounded in a quantised model, and to how many bits.
+    """What is rounded in a quantized model, and to how many bits.
 
     Args:
         weights: String, the type of the kernels: `"int8"`, or any from

@@ -1,6 +1,6 @@
 """Constant matrices of built-in operators in fewer bytes.
 
-The matrices of a quantised model are rounded already. Those that lie on a
+The matrices of a quantized model are rounded already. Those that lie on a
 grid are stored as int8 with a scale for every output channel, those that fit
 as float16, and an operator `DEQUANTIZE` makes float32 of them, once, when the
 file is first run.

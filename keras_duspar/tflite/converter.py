@@ -60,7 +60,7 @@ def convert(
             TFLite runtime has. Default: `"sparse"`.
         weights: String, what the kernels are rounded to: `"float32"`,
             `"bfloat16"` or `"int8"`, with one scale per output channel.
-            A model that is quantised already is converted as it is and takes
+            A model that is quantized already is converted as it is and takes
             no other value than the default. Default: `"float32"`.
         frames: Positive integer, the frames that one chunk of a stream
             completes. Default: 1.
@@ -123,7 +123,7 @@ def convert(
 
 
 def round_model(model, weights, representative=None, report=None):
-    """A model as `convert()` is to round it: itself, or a quantised copy.
+    """A model as `convert()` is to round it: itself, or a quantized copy.
 
     Args:
         model: The model, checked by `load_model()`.
@@ -133,7 +133,7 @@ def round_model(model, weights, representative=None, report=None):
         if weights != "float32" or representative is not None:
             given = weights if weights != "float32" else "representative"
             raise ValueError(
-                f"`model` {model.name!r} is quantised and is converted as it "
+                f"`model` {model.name!r} is quantized and is converted as it "
                 "is, without `weights` and `representative`. Received: "
                 f"{given}."
             )

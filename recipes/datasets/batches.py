@@ -303,7 +303,7 @@ class EnhancementBatches(Batches):
     def _vary(self, noise, rng):
         """Makes many noises of few: colored, or two at once."""
         if rng.random() < self.noise_variety:
-            # One pair of neighbouring samples tilts the whole spectrum.
+            # One pair of neighboring samples tilts the whole spectrum.
             noise = noise.copy()
             noise[1:] += rng.uniform(-0.9, 0.9) * noise[:-1]
         if rng.random() < self.noise_variety:

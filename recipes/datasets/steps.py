@@ -35,7 +35,7 @@ class Batches:
         seed: Integer, seed of order and augmentation.
     """
 
-    # Sorts neighbours in the order by length, over this many batches.
+    # Sorts neighbors in the order by length, over this many batches.
     sorted_batches = 0
 
     def __init__(self, data, split, batch_size, training, seed):

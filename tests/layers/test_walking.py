@@ -55,7 +55,7 @@ def test_profile_and_quantization_use_the_same_paths(model):
     found = walking.recurrent_layers(model)
     profile = keras_duspar.profile(model, x)
     assert {x.name for x in profile.layers if x.recurrent} == set(found)
-    with pytest.warns(UserWarning, match="not quantised"):
+    with pytest.warns(UserWarning, match="not quantized"):
         quantized = keras_duspar.quantize(model)
     paths = quantized_layers(quantized)
     assert {"shared/cell", "both/forward_dual/cell/feedback"} <= set(paths)

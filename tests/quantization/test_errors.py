@@ -1,4 +1,4 @@
-"""Bad input to quantisation is answered in words."""
+"""Bad input to quantization is answered in words."""
 
 import keras
 import numpy as np
@@ -54,14 +54,14 @@ def test_arguments_of_quantize(model):
     with pytest.raises(ValueError, match="sequential one that is built"):
         keras_duspar.quantize(unbuilt)
     quantized = keras_duspar.quantize(model)
-    with pytest.raises(ValueError, match="quantised already"):
+    with pytest.raises(ValueError, match="quantized already"):
         keras_duspar.quantize(quantized)
     plain = keras.Sequential([keras.Input((4,)), keras.layers.ReLU()])
-    with pytest.raises(ValueError, match="layers that can be quantised"):
+    with pytest.raises(ValueError, match="layers that can be quantized"):
         keras_duspar.quantize(plain)
 
 
-def test_models_that_are_not_quantised(model):
+def test_models_that_are_not_quantized(model):
     for function in (
         quantization.freeze,
         quantization.dequantize,
@@ -69,7 +69,7 @@ def test_models_that_are_not_quantised(model):
         lambda m: quantization.calibrate(m, np.ones((2, 3, 4))),
         lambda m: quantization.compare(m, m, np.ones((2, 3, 4))),
     ):
-        with pytest.raises(ValueError, match="must be quantised"):
+        with pytest.raises(ValueError, match="must be quantized"):
             function(model)
 
 

@@ -1,4 +1,4 @@
-"""Quantised models: training, ranges, files, and back."""
+"""Quantized models: training, ranges, files, and back."""
 
 import keras
 import numpy as np
@@ -271,7 +271,7 @@ def test_layers_that_stay_float(x):
         keras_duspar.SpaR(3, return_sequences=True, name="spar"),
         keras.layers.Dense(2, name="dense"),
     )
-    with pytest.warns(UserWarning, match="not quantised.*gru/.*DynamicGRU"):
+    with pytest.warns(UserWarning, match="not quantized.*gru/.*DynamicGRU"):
         found = quantized_layers(keras_duspar.quantize(model))
     assert set(found) == {"spar/cell", "dense"}
     skipped = keras_duspar.quantize(model, skip=["gru", "dense"])

@@ -1,4 +1,4 @@
-"""The numbers of a quantised model, against plain NumPy."""
+"""The numbers of a quantized model, against plain NumPy."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""What is special about the intent recogniser's training."""
+"""What is special about the intent recognizer's training."""
 
 import types
 

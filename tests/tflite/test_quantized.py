@@ -1,4 +1,4 @@
-"""Quantised models in files: what the interpreter runs is what Keras says."""
+"""Quantized models in files: what the interpreter runs is what Keras says."""
 
 import functools
 
@@ -125,9 +125,9 @@ def test_bad_input(tmp_path):
     with pytest.raises(ValueError, match="partly frozen.*feedback.*second"):
         tflite.convert(model, path)
     quantizer.frozen.assign(0.0)
-    with pytest.raises(ValueError, match="is quantised.*int8"):
+    with pytest.raises(ValueError, match="is quantized.*int8"):
         tflite.convert(model, path, weights="int8")
-    with pytest.raises(ValueError, match="is quantised.*representative"):
+    with pytest.raises(ValueError, match="is quantized.*representative"):
         tflite.convert(model, path, representative=features())
     with pytest.raises(ValueError, match="`representative` must be None"):
         tflite.convert(layers(), path, representative=features())

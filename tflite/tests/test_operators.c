@@ -345,7 +345,7 @@ static void test_delegate_options(void) {
   static const char* const pairs[][2] = {{"handle", ""},
                                          {"handle", "taken"},
                                          {"kernel", "none such"},
-                                         {"colour", "red"}};
+                                         {"color", "red"}};
   const char* key = "handle";
   const char* value = "taken";
   struct TfLiteDelegate* delegate =

@@ -52,7 +52,7 @@ void duspar_record_add(duspar_record* record, const duspar_counts* more);
 /* Sets the counts to zero. */
 void duspar_record_reset(duspar_record* record);
 
-/* Notes what was learnt when tensors were allocated. Counts of other sizes
+/* Notes what was learned when tensors were allocated. Counts of other sizes
  * are dropped. */
 void duspar_record_describe(duspar_record* record, size_t features,
                             size_t units, const char* variant, size_t bytes);
