@@ -4,9 +4,8 @@ Pod::Spec.new do |s|
   s.name = 'DuSpaR'
   s.version = '0.1.0'
   s.summary = 'Runs DuSpaR models in TensorFlow Lite: delegate and streaming runner.'
-  # CocoaPods demands an address, and there is none yet: it takes the place of
-  # this one when the repository is published (see CONTRIBUTING.md).
-  s.homepage = 'https://example.invalid/keras_duspar'
+  project = File.read(File.join(__dir__, 'pyproject.toml'))
+  s.homepage = project[/^Repository = "(.*)"/, 1]
   s.license = { :type => 'Apache-2.0', :file => 'LICENSE' }
   s.author = 'The keras_duspar authors'
   s.source = { :git => "#{s.homepage}.git", :tag => "v#{s.version}" }

@@ -6,7 +6,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-nightly test-compat wheels test-wheels bench studies lint stubs docs clean
+.PHONY: help setup native fuzz demo test test-nightly test-compat wheels test-wheels bench studies lint stubs docs status notebooks clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -22,7 +22,9 @@ help:
 	@echo "make studies experiments behind choices that were made (slow)"
 	@echo "make lint    style of the sources, types of the public interface"
 	@echo "make stubs   what editors and type checkers read, from the sources"
-	@echo "make docs    the reference as HTML, in build/docs"
+	@echo "make docs    the site of the guide and the reference, in build/docs"
+	@echo "make status  its table of what layers can do"
+	@echo "make notebooks  its notebooks, with their outputs"
 
 setup: $(VENV)/.installed
 
@@ -143,8 +145,14 @@ stubs: setup
 	KERAS_BACKEND=jax $(PY) -m tests.stubs
 
 docs: setup
-	KERAS_BACKEND=jax $(PY) -m pdoc --docformat google \
-	  --output-directory build/docs keras_duspar
+	KERAS_BACKEND=jax NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
+
+# After a change of what layers can do, and of notebooks.
+status: setup
+	KERAS_BACKEND=tensorflow $(PY) -m tests.status
+
+notebooks: setup
+	KERAS_BACKEND=tensorflow $(PY) -m tests.notebooks
 
 clean:
 	rm -rf build $(VENV)
