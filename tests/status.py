@@ -26,8 +26,8 @@ from tests.helpers import to_numpy
 PAGE = ROOT / "docs/status.md"
 COLUMNS = (
     "trains",
-    "trains in C",
-    "parallel over time",
+    "in C",
+    "parallel",
     "skips zeros of",
     "counted",
     "quantized",
@@ -73,8 +73,8 @@ def ask():
         operands = profile.cost.operands if profile else ()
         table[c] = {
             "trains": _trains(c, x),
-            "trains in C": _trains_natively(c, x),
-            "parallel over time": hasattr(layer, "parallel"),
+            "in C": _trains_natively(c, x),
+            "parallel": hasattr(layer, "parallel"),
             "skips zeros of": [o.name for o in operands if o.sparse],
             "counted": profile is not None,
             "quantized": any(p.startswith(layer.name) for p in quantized),
@@ -164,7 +164,7 @@ def rows():
 def name_of(cls):
     """The name by which users know a layer."""
     ours = cls.__module__.startswith("keras_duspar.")
-    return f"`{cls.__name__}`" if ours else f"`keras.layers.{cls.__name__}`"
+    return f"`{cls.__name__}`" if ours else f"Keras' `{cls.__name__}`"
 
 
 def main():
