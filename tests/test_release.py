@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 
 import pytest
 import yaml
@@ -37,6 +38,22 @@ console.log(JSON.stringify(lint(fs.readFileSync(path, "utf8"), path)));
 def test_version(path, pattern):
     """The newest one comes first."""
     assert re.search(pattern, (ROOT / path).read_text(), re.M)[1] == VERSION
+
+
+def test_extras_are_in_the_guide():
+    """Every extra, and the packages that users look for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    required = [*project["dependencies"], *sum(extras.values(), [])]
+    packages = {re.match(r"[\w-]+", line)[0] for line in required}
+    guide = (ROOT / "docs/start.md").read_text()
+    for extra in extras.keys() - {"demo", "bench"}:  # of the Makefile
+        assert f"`[{extra}]`" in guide
+    for package in (
+        *("keras", "tensorflow", "tensorflow-io", "librosa", "pesq"),
+        *("tensorflow-model-optimization", "pystoi", "pytest"),
+    ):
+        assert package in packages and package in guide.lower()
 
 
 def test_changelog():
