@@ -23,7 +23,7 @@ def run(path, folder):
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
         notebook,
-        timeout=300,
+        timeout=None,  # a busy machine takes its time
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     )
