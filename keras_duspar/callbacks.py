@@ -9,6 +9,7 @@ from keras import ops
 from keras_duspar import pruning
 from keras_duspar import quantization
 from keras_duspar.budgets import targets
+from keras_duspar.budgets import timing
 from keras_duspar.budgets.controller import Controller
 from keras_duspar.budgets.meters import Meters
 from keras_duspar.profiling.profile import Profiler
@@ -86,6 +87,11 @@ class Budget(keras.callbacks.Callback):
             left, as `keras_duspar.profile()` counts them.
         macs_per_second: Float above 0, in place of it: effective MACs of the
             whole model.
+        microseconds: Float above 0, in place of it: time per frame of the
+            recurrent layers, which must be DuSpaR or SpaR, in float32 on one
+            thread. It is measured on this machine when training begins.
+        table: Path of a file that `keras-duspar benchmark --table` wrote on
+            another machine, to be read in place of measuring.
         data: Input of the model on which the budget is to be met, as in
             `Occupancy`. Default: `None`, that of training, which may be
             augmented and so cost more or less.
@@ -111,7 +117,9 @@ class Budget(keras.callbacks.Callback):
         self,
         occupancy=None,
         macs_per_second=None,
+        microseconds=None,
         *,
+        table=None,
         data=None,
         steps=None,
         width=0.3,
@@ -119,8 +127,15 @@ class Budget(keras.callbacks.Callback):
     ):
         super().__init__()
         self.kind, self.budget = targets.only(
-            occupancy=occupancy, macs_per_second=macs_per_second
+            occupancy=occupancy,
+            macs_per_second=macs_per_second,
+            microseconds=microseconds,
         )
+        if table is not None and self.kind != "microseconds":
+            raise checks.bad_value(
+                "table", "None without `microseconds`", table
+            )
+        self.table = table
         self.data, self.steps_per_second = data, steps_per_second
         if steps is not None:
             checks.positive_integer("steps", steps)
@@ -146,18 +161,33 @@ class Budget(keras.callbacks.Callback):
 
     def _target(self):
         """The occupancy that is meant."""
-        whole, fixed = 1.0, self.meters.fixed
+        fixed, profile = self.meters.fixed, self.meters.profile
+        least, most, table = fixed, 1.0, None
         if self.kind == "macs_per_second":
-            whole = self.meters.profile.dense_macs
-        if not fixed * whole < self.budget < whole:
+            least, most = (n * profile.dense_macs for n in (fixed, 1.0))
+        elif self.kind == "microseconds":
+            table = self._times(profile)
+            least, most = table[0][1], table[-1][1]
+        if not least < self.budget < most:
             self.end()
             raise ValueError(
-                f"`{self.kind}` must be between {fixed * whole:.6g}, what is "
-                "left if all operands of recurrent layers are zero, and "
-                f"{whole:.6g}, what the model takes if nothing is skipped. "
-                f"Received: {self.kind}={self.budget:.6g}."
+                f"`{self.kind}` must be between {least:.6g}, what is left if "
+                "all operands of recurrent layers are zero, and "
+                f"{most:.6g}, what it is if nothing is skipped. Received: "
+                f"{self.kind}={self.budget:.6g}."
             )
-        return self.budget / whole
+        if table is not None:
+            share = timing.occupancy_at(table, self.budget)
+            return fixed + (1 - fixed) * share
+        return self.budget / most
+
+    def _times(self, profile):
+        """Times of the recurrent layers at several occupancies."""
+        layers = [layer for layer in profile.layers if layer.recurrent]
+        layers = timing.stack(layers, profile.steps_per_second)
+        if self.table is None:
+            return timing.measure(layers)
+        return timing.read(self.table, layers)
 
     def _ramp(self):
         if self.steps is not None:
@@ -175,13 +205,13 @@ class Budget(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         backends.sync_variables(self.model)
-        self.after_steps(batch - self._seen)
+        self.after_steps(batch - self._seen, (logs or {}).get("loss", 1.0))
         self._seen = batch
 
-    def after_steps(self, steps=1):
+    def after_steps(self, steps=1, loss=1.0):
         """Sets the price after training steps."""
         first = self.controller.start is None
-        self.controller.update(self.meters.occupancy, steps)
+        self.controller.update(self.meters.occupancy, steps, float(loss))
         self.meters.set_weight(self.controller.weight)
         start = self.controller.start
         target = self.controller.target

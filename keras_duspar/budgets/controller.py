@@ -2,8 +2,8 @@
 
 import math
 
-WEIGHT = 0.1  # at the start: hardly felt
-LEAST, MOST = 1e-4, 1e3
+WEIGHT = 0.3  # of the loss, after the first step: hardly felt
+LEAST, MOST = 1e-2, 1e6  # of that
 GAIN = 0.02  # of the weight's logarithm, for each step that is all too dear
 WINDOW = 50  # steps of the running mean
 NEAREST = 0.02  # a start that is nearer to the target changes no faster
@@ -20,6 +20,8 @@ class Controller:
     weight *= exp(gain * (occupancy - aim) / (start - target))
     ```
 
+    It is zero in the first step, whose loss tells the scale to begin with.
+
     Args:
         target: Float, the occupancy to reach.
         steps: Positive integer, steps in which the aim falls to it. If they
@@ -28,8 +30,8 @@ class Controller:
 
     def __init__(self, target, steps):
         self.target, self.steps = target, steps
-        self.step, self.weight = 0, WEIGHT
-        self.start = self.occupancy = None
+        self.step, self.weight = 0, 0.0
+        self.start = self.occupancy = self.first = None
         self.bias = 0.0
 
     @property
@@ -40,12 +42,13 @@ class Controller:
         left = max(0.0, 1 - self.step / self.steps)
         return self.target + left * (self.start - self.target)
 
-    def update(self, occupancy, steps=1):
+    def update(self, occupancy, steps=1, loss=1.0):
         """Takes the occupancy of a training step.
 
         Args:
             occupancy: Float. If it is not finite, it is passed over.
             steps: Integer, steps since the last call. Default: 1.
+            loss: Float, what else is minimized. Default: 1.
         """
         self.step += steps
         occupancy += self.bias
@@ -53,6 +56,8 @@ class Controller:
             return
         if self.start is None:
             self.start = self.occupancy = occupancy
+            usable = math.isfinite(loss) and loss != 0
+            self.first = self.weight = WEIGHT * (abs(loss) if usable else 1.0)
         window = min(self.step, WINDOW, max(1, self.steps // 20))
         change = occupancy - self.occupancy
         self.occupancy += change * min(1, steps / window)
@@ -63,7 +68,8 @@ class Controller:
         )
         # A step moves the weight by at most a factor of e.
         factor = math.exp(min(1.0, max(-1.0, gain * error)))
-        self.weight = min(MOST, max(LEAST, self.weight * factor))
+        weight = max(LEAST * self.first, self.weight * factor)
+        self.weight = min(MOST * self.first, weight)
 
     def calibrate(self, occupancy):
         """Takes the occupancy on other data than that of training.
@@ -71,13 +77,13 @@ class Controller:
         Augmented data may have another one: from now on, the difference is
         added to what training steps have.
         """
-        if math.isfinite(occupancy):
+        if self.occupancy is not None and math.isfinite(occupancy):
             self.bias += occupancy - self.occupancy
             self.occupancy = occupancy
 
     def get_state(self):
         """What training needs to go on, as plain numbers."""
-        names = ("step", "weight", "start", "occupancy", "bias")
+        names = ("step", "weight", "first", "start", "occupancy", "bias")
         return {name: getattr(self, name) for name in names}
 
     def set_state(self, state):

@@ -16,6 +16,12 @@ def check(config):
         # YAML has numbers.
         config.budget = str(config.budget)
         targets.parse(config.budget)
+    if config.budget_table and not (config.budget or "").endswith("us"):
+        raise checks.bad_value(
+            "budget_table",
+            "None without a time in `budget`",
+            config.budget_table,
+        )
 
 
 def callback(config, job, steps):
@@ -35,6 +41,7 @@ def callback(config, job, steps):
         )
     return keras_duspar.callbacks.Budget(
         **targets.parse(config.budget),
+        table=config.budget_table,
         steps=max(1, round(0.6 * steps)),
         width=config.budget_width,
     )

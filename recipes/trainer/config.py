@@ -95,8 +95,11 @@ class Config:
     )
     budget: str | None = setting(
         None,
-        "what the model may cost: an occupancy such as 0.28, or MACs per "
-        "second such as 1.2M",
+        "what the model may cost: an occupancy such as 0.28, MACs per second "
+        "such as 1.2M, or time of recurrent layers per frame such as 3us",
+    )
+    budget_table: str | None = setting(
+        None, "times by `keras-duspar benchmark --table` of another machine"
     )
     budget_width: float = setting(
         0.3, "how near to zero an entry must be for the budget to move it"

@@ -187,7 +187,7 @@ class Training:
                 "smaller `--learning-rate` or `--clipnorm`, in another `--out`."
             )
         if self.budget is not None:
-            self.budget.after_steps()
+            self.budget.after_steps(loss=loss)
             self.progress.budget = self.budget.controller.get_state()
         sums = self.progress.sums
         for name, value in {**logs, "count": 1}.items():
