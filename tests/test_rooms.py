@@ -30,6 +30,7 @@ ROOMS = (
     "metrics",
     "pruning",
     "profiling",
+    "budgets",
     "quantization",
     "callbacks",
     "models",

@@ -271,6 +271,27 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
 
     # Cost
 
+    def margins(self, inputs, states, output, new_states):
+        """How far the entries of operands are from being skipped.
+
+        Written by cells that can be trained for a compute budget, in
+        `keras.ops`, as gradients pass through it.
+
+        Args:
+            inputs: Tensor, the input of a step, or of all steps at once.
+            states: List of tensors, the states before the step.
+            output: Tensor, its output.
+            new_states: List of tensors, the states after it.
+
+        Returns:
+            A dictionary of operand name to a tensor, above zero where an
+            entry is multiplied.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must implement `margins()` to be trained "
+            "for a budget."
+        )
+
     def cost(self):
         """The `Cost` of one step for one sequence."""
         raise NotImplementedError(

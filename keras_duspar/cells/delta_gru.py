@@ -82,6 +82,13 @@ class DeltaGRUCell(GatedCell):
             ops.where(changed, change, ops.zeros_like(change)),
         )
 
+    def margins(self, inputs, states, output, new_states):
+        # Changes in units of the threshold.
+        h, x_hat, h_hat = states
+        changes = {"dx": inputs - x_hat, "dh": h - h_hat}
+        theta = max(self.theta, 1e-6)
+        return {k: ops.abs(v) / theta - 1 for k, v in changes.items()}
+
     def cost(self):
         return Cost(
             operands=(

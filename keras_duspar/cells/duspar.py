@@ -118,6 +118,10 @@ class DuSpaRCell(RecurrentCell):
         g = self.feedback.update(y, g)
         return output, [f, g], {"e": e, "y": y}
 
+    def margins(self, inputs, states, output, new_states):
+        e = inputs - (states[1] + self.feedback_bias)
+        return {"e": e, "y": output}
+
     def cost(self):
         halves = {"e": self.feedforward.cost(), "y": self.feedback.cost()}
         return Cost(

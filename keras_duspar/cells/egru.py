@@ -138,6 +138,12 @@ class EGRUCell(GatedCell):
             surrogate, ops.cast(above > 0, above.dtype)
         )
 
+    def margins(self, inputs, states, output, new_states):
+        # Of the events that the next step reads; after one, the threshold is
+        # subtracted already.
+        c = new_states[1]
+        return {"y": ops.where(output > 0, c, c - self.threshold)}
+
     def cost(self):
         # An event-based layer below makes `x` sparse, too.
         return Cost(

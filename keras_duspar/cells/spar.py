@@ -43,6 +43,9 @@ class SpaRCell(LinearCell):
     def candidate(self, operand):
         return tanh(self.product("x", operand, self.candidate_kernel))
 
+    def margins(self, inputs, states, output, new_states):
+        return {"x": inputs}
+
     def cost(self):
         return Cost(
             operands=(

@@ -59,6 +59,8 @@ class RecurrentLayer(keras.layers.RNN):
     """
 
     cell_class = None
+    # A `metering.Meter` while the layer trains for a compute budget.
+    meter = None
 
     def __init__(
         self,
@@ -130,6 +132,13 @@ class RecurrentLayer(keras.layers.RNN):
             [RecurrentLayer.__doc__, *sources, cls.cell_class.__doc__],
             list(cls.__signature__.parameters)[:-1] + ["**kwargs"],
         )
+
+    @property
+    def variables(self):
+        # Like the state of a random generator, a meter's are no weights, but
+        # training has to know them.
+        found = super().variables
+        return [*found, *self.meter.variables] if self.meter else found
 
     def build(self, sequences_shape, initial_state_shape=None):
         form = "(batch, timesteps, features)"

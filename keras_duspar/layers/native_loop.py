@@ -148,7 +148,8 @@ def bridge():
     weights)` runs a layer: it takes the `Options`, a tensor of shape `(batch,
     steps, features)`, the list of initial states and that of the weights,
     kernels first, and returns the outputs of all steps and the list of final
-    states. The gradients come from the library.
+    states; and, if the options have a width, the occupancies of the operands.
+    The gradients come from the library.
     """
     name = backends.BRIDGES[keras.backend.backend()]
     return importlib.import_module(f"keras_duspar.native.{name}")
@@ -168,10 +169,15 @@ def run(layer, sequences, initial_state):
     op = sparse_ops.sparse_op_of(layer.cell)
     if layer.go_backwards:
         sequences = ops.flip(sequences, axis=1)
-    outputs, states = bridge().run(
-        passes.default_options(operators.BY_NAME[op.name].key),
+    options = passes.default_options(operators.BY_NAME[op.name].key)
+    if layer.meter is not None:
+        options = options._replace(width=layer.meter.width)
+    outputs, states, *occupancies = bridge().run(
+        options,
         sequences,
         initial_state,
         [ops.convert_to_tensor(w) for w in op.kernels + op.biases],
     )
+    if layer.meter is not None:
+        layer.meter.read(*occupancies)
     return outputs[:, -1], outputs, states

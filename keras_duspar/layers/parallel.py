@@ -38,6 +38,14 @@ class ParallelLayer(RecurrentLayer):
             operand = self.cell.operand(sequences, training)
             decay, drive = self.cell.coefficients(operand)
             quantized_loop.update(observed)
+        if training and self.meter is not None:
+            # The margins of such a cell are those of its input.
+            counts = self.meter.count(
+                sequences, None, (None, None, {"x": operand})
+            )
+            if mask is not None:
+                counts *= ops.cast(ops.expand_dims(mask, -1), counts.dtype)
+            self.meter.read_sums(ops.sum(counts, axis=1), sequences, mask)
         if mask is not None:
             valid = ops.expand_dims(ops.cast(mask, "bool"), -1)
             decay = ops.where(valid, decay, ops.ones_like(decay))

@@ -1,8 +1,8 @@
-"""The loop over time of a quantized layer.
+"""The loop over time of a layer that is quantized or metered.
 
 Kernels are rounded once, before the loop. In training the largest values of
-operands and states leave the loop as an extra state, as JAX requires, and the
-ranges are updated after it.
+operands and states, and the sums of occupancies, leave the loop as extra
+states, as JAX requires; the ranges and the meter are updated after it.
 """
 
 import contextlib
@@ -49,36 +49,50 @@ def update(quantizers):
 
 
 def run(layer, inner_loop, sequences, initial_state, mask, training):
-    """The `inner_loop()` of a layer whose cell may be quantized.
+    """The `inner_loop()` of a layer that may be quantized or metered.
 
     Args:
         layer: The `keras.layers.RNN`.
         inner_loop: Callable, the loop of a layer that is not quantized.
         sequences: As the others, an argument of its `inner_loop()`.
     """
+    meter = getattr(layer, "meter", None) if training else None
     with prepared(layer.cell, training) as observed:
-        if not observed:
+        if not observed and meter is None:
             return inner_loop(sequences, initial_state, mask, training)
         names = [(q, name) for q in observed for name in q.ranges]
 
         def step(inputs, states):
-            maxima, *states = states
-            states = keras.tree.pack_sequence_as(initial_state, states)
-            output, states = layer.cell(inputs, states, training=training)
-            taken = {id(q): q.take_maxima() for q in observed}
-            new = [taken[id(q)][name] for q, name in names]
-            maxima = ops.maximum(maxima, ops.stack(new, axis=-1))
-            return output, [maxima, *keras.tree.flatten(states)]
+            notes, states = states[: len(start)], states[len(start) :]
+            before = keras.tree.pack_sequence_as(initial_state, list(states))
+            if meter is None:
+                output, states = layer.cell(inputs, before, training=training)
+                new_notes = []
+            else:
+                results = layer.cell.advance(inputs, before, training)
+                output, states, _ = results
+                counts = meter.count(inputs, before, results)
+                new_notes = [notes[-1] + counts]
+            if observed:
+                taken = {id(q): q.take_maxima() for q in observed}
+                new = [taken[id(q)][name] for q, name in names]
+                maxima = ops.maximum(notes[0], ops.stack(new, axis=-1))
+                new_notes.insert(0, maxima)
+            return output, [*new_notes, *keras.tree.flatten(states)]
 
-        start = ops.zeros((ops.shape(sequences)[0], len(names)))
+        batch = ops.shape(sequences)[0]
+        start = [ops.zeros((batch, len(names)))] if observed else []
+        if meter is not None:
+            shape = (batch, len(meter.shares))
+            start.append(ops.zeros(shape, dtype=meter.dtype))
         states = keras.tree.flatten(initial_state)
         if layer.stateful:
             # The state variables are overwritten before gradients are taken.
             states = [ops.copy(state) for state in states]
-        last_output, outputs, (maxima, *states) = loop.run(
+        last_output, outputs, results = loop.run(
             step,
             sequences,
-            [start, *states],
+            [*start, *states],
             output_size=walking.output_size(layer.cell, states),
             mask=mask,
             zero_output_for_mask=layer.zero_output_for_mask,
@@ -86,7 +100,11 @@ def run(layer, inner_loop, sequences, initial_state, mask, training):
             go_backwards=layer.go_backwards,
             unroll=layer.unroll,
         )
-        largest = ops.max(maxima, axis=0)
+        notes, states = results[: len(start)], results[len(start) :]
+        if meter is not None:
+            meter.read_sums(notes[-1], sequences, mask)
+        if observed:
+            largest = ops.max(notes[0], axis=0)
         for i, (quantizer, name) in enumerate(names):
             quantizer.update({name: largest[i]})
     states = keras.tree.pack_sequence_as(initial_state, states)

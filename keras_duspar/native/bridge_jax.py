@@ -25,8 +25,10 @@ def obstacle(sequences):
 
 def run(options, sequences, states, weights):
     _register()
-    y, states = _run(options, sequences, tuple(states), tuple(weights))
-    return y, list(states)
+    y, states, *occupancies = _run(
+        options, sequences, tuple(states), tuple(weights)
+    )
+    return y, list(states), *occupancies
 
 
 @functools.cache
@@ -39,24 +41,29 @@ def _register():
         )
 
 
-def _call(name, sizes, shapes, *arguments):
+def _call(name, options, sizes, shapes, *arguments):
     call = jax.ffi.ffi_call(
         f"duspar_{name}",
         [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes],
         vmap_method="sequential",
     )
-    options = np.array([sizes.kind, sizes.threads, sizes.chunk], "int32")
-    return call(options, *arguments)
+    width = np.float32(options.width).view("int32")
+    options = [sizes.kind, sizes.threads, sizes.chunk, width]
+    return call(np.array(options, "int32"), *arguments)
 
 
 def _forward(options, x, states, weights, keep):
     units = states[0].shape[-1]
     sizes = training.describe(options, *x.shape, units)
     shapes = [(*x.shape[:2], units), *[s.shape for s in states]]
+    if options.metered:
+        shapes.append((options.metered,))
     if keep:
         shapes.append((training.reserve_size(sizes),))
-    y, *rest = _call("forward", sizes, shapes, x, *states, *weights)
-    return (y, tuple(rest[: len(states)])), rest[len(states) :]
+    y, *rest = _call("forward", options, sizes, shapes, x, *states, *weights)
+    new_states, rest = tuple(rest[: len(states)]), rest[len(states) :]
+    occupancies = rest[: 1 if options.metered else 0]
+    return (y, new_states, *occupancies), rest[len(occupancies) :]
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -72,12 +79,11 @@ def _run_forward(options, x, states, weights):
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _gradients(options, kept, gradients):
     x, reserve, weights = kept
-    dy, states = gradients
+    dy, states, *occupancies = gradients
     sizes = training.describe(options, *x.shape, dy.shape[-1])
     shapes = [x.shape, *[s.shape for s in states], *[w.shape for w in weights]]
-    dx, *rest = _call(
-        "backward", sizes, shapes, x, reserve, dy, *states, *weights
-    )
+    given = (x, reserve, dy, *states, *occupancies, *weights)
+    dx, *rest = _call("backward", options, sizes, shapes, *given)
     return dx, tuple(rest[: len(states)]), tuple(rest[len(states) :])
 
 

@@ -19,7 +19,7 @@ def obstacle(sequences):
 
 
 def run(options, sequences, states, weights):
-    count = len(states)
+    count, told = len(states), 1 if options.metered else 0
 
     def forward(x, *rest):
         x, *rest = (np.ascontiguousarray(a) for a in (x, *rest))
@@ -29,50 +29,69 @@ def run(options, sequences, states, weights):
         y = _empty((*x.shape[:2], units))
         new_states = [_empty(state.shape) for state in states]
         reserve = _empty((training.reserve_size(sizes),))
-        training.forward(sizes, weights, x, states, y, new_states, reserve)
-        return y, *new_states, reserve
+        occupancies = [_empty((options.metered,))] * told
+        meter = (options.width, *occupancies) if told else None
+        training.forward(
+            sizes, weights, x, states, y, new_states, reserve, meter
+        )
+        return y, *new_states, *occupancies, reserve
 
     def backward(x, reserve, dy, *rest):
         x, reserve, dy, *rest = (
             np.ascontiguousarray(a) for a in (x, reserve, dy, *rest)
         )
-        new_states, weights = rest[:count], rest[count:]
+        new_states, weights = rest[:count], rest[count + told :]
+        meter = (options.width, rest[count]) if told else None
         sizes = training.describe(options, *x.shape, dy.shape[-1])
         dx = _empty(x.shape)
         states = [_empty(state.shape) for state in new_states]
         dweights = [_empty(weight.shape) for weight in weights]
         training.backward(
-            sizes, weights, x, reserve, dy, new_states, dx, states, dweights
+            sizes,
+            weights,
+            x,
+            reserve,
+            dy,
+            new_states,
+            dx,
+            states,
+            dweights,
+            meter,
         )
         return dx, *states, *dweights
 
     @tf.custom_gradient
     def operation(x, *rest):
         weights = rest[count:]
-        y, *new_states, reserve = tf.numpy_function(
-            forward, (x, *rest), [tf.float32] * (2 + count), stateful=False
+        y, *results, reserve = tf.numpy_function(
+            forward,
+            (x, *rest),
+            [tf.float32] * (2 + count + told),
+            stateful=False,
         )
         y.set_shape((*x.shape[:2], rest[0].shape[-1]))
-        for new, old in zip(new_states, rest):
+        for new, old in zip(results[:count], rest):
             new.set_shape(old.shape)
+        for occupancies in results[count:]:
+            occupancies.set_shape((options.metered,))
 
-        def gradient(dy, *new_states):
+        def gradient(dy, *results):
             gradients = _without_gradient(
-                backward, x, reserve, dy, *new_states, *weights
+                len(rest) + 1, backward, x, reserve, dy, *results, *weights
             )
             for value, like in zip(gradients, (x, *rest)):
                 value.set_shape(like.shape)
             return gradients
 
-        return (y, *new_states), gradient
+        return (y, *results), gradient
 
     # Read here: an operation with its own gradient must not meet variables.
     given = (tf.convert_to_tensor(x) for x in (*states, *weights))
-    y, *new_states = operation(sequences, *given)
-    return y, list(new_states)
+    y, *results = operation(sequences, *given)
+    return y, results[:count], *results[count:]
 
 
-def _without_gradient(function, *arguments):
+def _without_gradient(count, function, *arguments):
     """Calls a NumPy function; TensorFlow would take its gradient for zero."""
 
     @tf.custom_gradient
@@ -80,7 +99,7 @@ def _without_gradient(function, *arguments):
         results = tf.numpy_function(
             function,
             arguments,
-            [tf.float32] * (len(arguments) - 2),
+            [tf.float32] * count,
             stateful=False,
         )
         return tuple(results), training.no_second_derivative

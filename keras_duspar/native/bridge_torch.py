@@ -19,8 +19,9 @@ def obstacle(sequences):
 def run(options, sequences, states, weights):
     threads = min(options.threads, torch.get_num_threads())
     options = options._replace(threads=threads)
-    y, *states = _Passes.apply(options, sequences, *states, *weights)
-    return y, states
+    count = len(states)
+    y, *rest = _Passes.apply(options, sequences, *states, *weights)
+    return y, rest[:count], *rest[count:]
 
 
 class _Passes(torch.autograd.Function):
@@ -35,20 +36,38 @@ class _Passes(torch.autograd.Function):
         reserve = None
         if any(ctx.needs_input_grad):
             reserve = x.new_empty(training.reserve_size(sizes))
-        training.forward(sizes, weights, x, states, y, new_states, reserve)
-        ctx.sizes, ctx.states = sizes, len(states)
+        meter, told = None, []
+        if options.metered:
+            told = [x.new_empty(options.metered)]
+            meter = (options.width, *told)
+        training.forward(
+            sizes, weights, x, states, y, new_states, reserve, meter
+        )
+        ctx.options, ctx.states = options, len(states)
         ctx.save_for_backward(x, reserve, *weights)
-        return y, *new_states
+        return y, *new_states, *told
 
     @staticmethod
     @once_differentiable
     def backward(ctx, *gradients):
         x, reserve, *weights = ctx.saved_tensors
-        dy, *new_states = (gradient.contiguous() for gradient in gradients)
+        dy, *rest = (gradient.contiguous() for gradient in gradients)
+        new_states, told = rest[: ctx.states], rest[ctx.states :]
+        sizes = training.describe(ctx.options, *x.shape, dy.shape[-1])
+        meter = (ctx.options.width, *told) if told else None
         dx = torch.empty_like(x)
         states = [torch.empty_like(state) for state in new_states]
         dweights = [torch.empty_like(weight) for weight in weights]
         training.backward(
-            ctx.sizes, weights, x, reserve, dy, new_states, dx, states, dweights
+            sizes,
+            weights,
+            x,
+            reserve,
+            dy,
+            new_states,
+            dx,
+            states,
+            dweights,
+            meter,
         )
         return None, dx, *states, *dweights

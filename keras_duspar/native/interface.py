@@ -13,7 +13,7 @@ from ctypes import c_void_p
 
 from keras_duspar import operators
 
-INTERFACE = 4
+INTERFACE = 5
 KINDS = {operator.key: operator.kind for operator in operators.OPERATORS}
 WEIGHT_TYPES = {"float32": 0, "bfloat16": 1, "int8": 2}
 OPERAND_BITS = {"float32": 0, "uint7": 7, "uint8": 8}
@@ -88,6 +88,16 @@ class OperatorDescription(ctypes.Structure):
     ]
 
 
+class Meter(ctypes.Structure):
+    """`duspar_meter`."""
+
+    _fields_ = [
+        ("width", c_float),
+        ("occupancies", c_void_p),
+        ("gradients", c_void_p),
+    ]
+
+
 class Training(ctypes.Structure):
     """`duspar_training`."""
 
@@ -100,6 +110,7 @@ class Training(ctypes.Structure):
         ("units", c_int64),
         ("chunk", c_int64),
         ("kernel", c_char_p),
+        ("meter", POINTER(Meter)),
     ]
 
 

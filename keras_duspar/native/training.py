@@ -32,16 +32,24 @@ class Options(NamedTuple):
         chunk: After how many steps states are kept; the steps between are
             computed again in the backward pass. With 0 everything is kept,
             as far as `training_memory()` allows.
+        width: The width of the meter that tells occupancies, a float, or
+            0 for none.
     """
 
     kind: str
     threads: int = 1
     chunk: int = 0
+    width: float = 0.0
 
     @property
     def states(self):
         """Number of states."""
         return len(operators.BY_KEY[self.kind].states)
+
+    @property
+    def metered(self):
+        """Number of operands whose occupancy is asked for."""
+        return len(operators.BY_KEY[self.kind].operands) if self.width else 0
 
 
 def default_options(kind):
@@ -152,9 +160,16 @@ def reserve_size(training):
     return floats.value
 
 
-def forward(training, weights, x, states, y, new_states, reserve):
-    """`duspar_train_forward`: everything is an array or a list of them."""
+def forward(training, weights, x, states, y, new_states, reserve, meter=None):
+    """`duspar_train_forward`: everything is an array or a list of them.
+
+    `meter` is the width and the array that receives the occupancies.
+    """
     library = _library()
+    if meter is not None:
+        width, occupancies = meter
+        found = interface.Meter(width, _address(occupancies), None)
+        training.meter = ctypes.pointer(found)
     status = library.duspar_train_forward(
         ctypes.byref(training),
         _list(weights),
@@ -168,10 +183,23 @@ def forward(training, weights, x, states, y, new_states, reserve):
 
 
 def backward(
-    training, weights, x, reserve, dy, new_states, dx, states, gradients
+    training,
+    weights,
+    x,
+    reserve,
+    dy,
+    new_states,
+    dx,
+    states,
+    gradients,
+    meter=None,
 ):
     """`duspar_train_backward`: as `forward()`, with gradients."""
     library = _library()
+    if meter is not None:
+        width, occupancies = meter
+        found = interface.Meter(width, None, _address(occupancies))
+        training.meter = ctypes.pointer(found)
     status = library.duspar_train_backward(
         ctypes.byref(training),
         _list(weights),

@@ -103,20 +103,23 @@ class Profiler:
         )
 
 
-def dense_profile(model, shapes, steps_per_second=None):
+def dense_profile(model, length, steps_per_second=None):
     """The profile of a model on data without any zeros, which is not run.
 
     Args:
         model: A built `keras.Model` or layer, as in `profile()`.
-        shapes: Structure of shapes of the model's inputs, without `None`.
+        length: Integer, what stands for sizes of inputs that are open.
         steps_per_second: Float, as in `profile()`.
 
     Returns:
         A `Profile`.
     """
     taps, uncounted = probe.find_taps(model)
-    inputs = keras.tree.map_shape_structure(
-        lambda shape: keras.KerasTensor(shape), shapes
+    inputs = keras.tree.map_structure(
+        lambda x: keras.KerasTensor(
+            (1, *(length if n is None else n for n in x.shape[1:])), x.dtype
+        ),
+        _inputs(model),
     )
     tallies = {tap.name: Tally() for tap in taps}
     for key, note in probe.Probe(model, taps)(inputs).items():
@@ -128,6 +131,21 @@ def dense_profile(model, shapes, steps_per_second=None):
         tallies[name].add(note)
     taps.sort(key=lambda tap: tap.position)
     return _summarize(model, taps, tallies, steps_per_second, uncounted)
+
+
+def _inputs(model):
+    """The symbolic inputs of a model, in its own structure."""
+    if isinstance(model, keras.Sequential):
+        return model.inputs[0]
+    if hasattr(model, "inputs"):
+        return model.input
+    shape = (model.get_build_config() or {}).get("input_shape")
+    if shape is None:
+        raise ValueError(
+            "`model` must be a functional or Sequential model, or one that "
+            f"was built with the shape of one input. Received: {model.name!r}."
+        )
+    return keras.KerasTensor(shape)
 
 
 def _summarize(model, taps, tallies, steps_per_second, uncounted):

@@ -329,9 +329,7 @@ def _layers(model):
     if not recurrent_layers(model):
         return []
     length = _rates(model)["sample_rate"] or 64
-    profile, longer = (
-        dense_profile(model, _shapes(model, n)) for n in (length, 2 * length)
-    )
+    profile, longer = (dense_profile(model, n) for n in (length, 2 * length))
     described = []
     for layer, other in zip(profile.layers, longer.layers):
         runs, more = (
@@ -341,12 +339,3 @@ def _layers(model):
         fixed = round(runs) if round(runs) == round(more) else None
         described.append(description.describe_layer(layer, fixed))
     return described
-
-
-def _shapes(model, length):
-    """Shapes of one input, of a length where it is open."""
-    shapes = [
-        (1, *(length if size is None else size for size in x.shape[1:]))
-        for x in model.inputs
-    ]
-    return _pack_inputs(model, shapes)

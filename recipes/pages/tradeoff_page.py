@@ -73,7 +73,7 @@ def tradeoff_chart(task, cost, score):
     if not drawn:
         return None
     title = f"{score.title} against {cost.title[0].lower()}{cost.title[1:]}"
-    names = ", ".join(curve.name for curve in drawn if curve.main)
+    names = ", ".join(curve.name for curve in drawn if curve.shown)
     pair = task.pair(cost, score)
     note = f"SpaR / DuSpaR at equal performance: {pair.text()}" if pair else ""
     with plots.drawing(WIDTH, HEIGHT) as figure:

@@ -11,7 +11,11 @@ KNOWN = {
     "learning_rate": ("Learning rate", 1, ".4g"),
     "seconds": ("Time per epoch in s", 1, ".1f"),
     "effective_macs": ("Effective M MAC/s", 1e-6, ",.3f"),
+    "budget": ("Occupancy and its aim", 1, ".3g"),
+    "budget_weight": ("Weight of the budget", 1, ".3g"),
 }
+# Columns in one chart, and what they are called there.
+BUDGET = {"budget_occupancy": "reached", "budget_aim": "aim"}
 LAST = ("occupancy", "effective_macs", "learning_rate", "seconds")
 
 
@@ -63,6 +67,7 @@ def groups(rows, task=""):
         if name == "epoch" or not any(map(_numeric, values)):
             continue
         base = name if name in apart else name.removeprefix("val_")
+        base = "budget" if name in BUDGET else base
         found.setdefault(base.split("/")[0], []).append(name)
     order = ["loss", *apart, *(b for b in found if b not in LAST), *LAST]
     return [(b, found[b]) for b in dict.fromkeys(order) if b in found]
@@ -74,7 +79,7 @@ def chart(base, names, rows, epochs, mark):
     series = []
     for i, name in enumerate(names):
         values = _column(rows, name, factor)
-        validation = name.startswith("val_")
+        validation = name.startswith("val_") or name == "budget_aim"
         series.append(plots.Series(_name(name, base), values, i, validation))
     if len(series) == 2 and series[0].dashed:  # the validation came first
         series.reverse()
@@ -140,6 +145,8 @@ def _numeric(value):
 
 
 def _name(name, base):
+    if name in BUDGET:
+        return BUDGET[name]
     if name.startswith("val_"):
         return "validation"
     if "/" in name:

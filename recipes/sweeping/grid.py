@@ -15,6 +15,8 @@ FOLDER = pathlib.Path(__file__).parent.parent / "grids"
 KEYS = ("models", "seeds", "settings")
 # Settings that the grid itself says, and no one else.
 SWEPT = ("model", "units", "options", "seed")
+# Settings that are swept like options of the layer.
+AXES = ("budget",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,12 +83,13 @@ def trials(config_class, path, given=None):
         _points(path, model, axes) for model, axes in grid["models"].items()
     )
     # Seed by seed, so that a whole curve is there early.
-    for seed, (model, units, options) in itertools.product(
+    for seed, (model, units, options, others) in itertools.product(
         grid["seeds"], points
     ):
+        given = {k: v for k, v in others.items() if v is not None}
         name = "-".join(
             [model, str(units)]
-            + [f"{key}{_text(value)}" for key, value in options.items()]
+            + [f"{k}{_text(v)}" for k, v in [*options.items(), *given.items()]]
             + [f"seed{seed}"]
         )
         if name in found:
@@ -97,7 +100,9 @@ def trials(config_class, path, given=None):
             "options": options,
             "seed": seed,
         }
-        config = configs.make(config_class, {**settings, **swept})
+        if settings.get("start"):  # each trial may have its own
+            others["start"] = str(settings["start"]).format(**swept)
+        config = configs.make(config_class, {**settings, **swept, **others})
         found[name] = Trial(name, config)
     return list(found.values())
 
@@ -144,7 +149,7 @@ def bad_grid(path, problem):
 
 
 def _points(path, model, axes):
-    """Every `(model, units, options)` of a model, each once."""
+    """Every `(model, units, options, settings)` of a model, each once."""
     names = keras_duspar.layers.names()
     if model not in names:
         raise bad_grid(
@@ -169,12 +174,13 @@ def _points(path, model, axes):
     for values in itertools.product(*(lists[key] for key in options)):
         for units in lists["units"]:
             chosen = dict(zip(options, values))
+            others = {k: chosen.pop(k) for k in AXES if k in chosen}
             try:
                 checks.positive_integer("units", units)
                 keras_duspar.layers.get(model)(units, **chosen)
             except (TypeError, ValueError) as error:
                 raise bad_grid(path, f"`{model}`: {error}") from error
-            yield model, units, chosen
+            yield model, units, chosen, others
 
 
 def _text(value):

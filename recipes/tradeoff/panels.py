@@ -50,7 +50,7 @@ def draw(tasks, stem):
 def _drawn(task, cost):
     """The curves of a task that have something to show against a cost."""
     score = task.scores[0]
-    return [c for c in task.curves if c.main and c.place(cost, score)]
+    return [c for c in task.curves if c.shown and c.place(cost, score)]
 
 
 def _title(task):
@@ -181,10 +181,10 @@ def round_numbers(low, high):
 
 def _legend(figure, tasks):
     names = {
-        curve.name: task.number(curve)
+        curve.name: (task.number(curve), curve.main)
         for task in tasks
         for curve in task.curves
-        if curve.main
+        if curve.shown
     }
     line = matplotlib.lines.Line2D
     handles = [
@@ -193,9 +193,10 @@ def _legend(figure, tasks):
             [],
             color=palette.series(number),
             marker=MARKERS[number % len(MARKERS)],
+            linestyle="-" if main else "--",
             label=name,
         )
-        for name, number in names.items()
+        for name, (number, main) in names.items()
     ]
     plain = {"color": CARD, "markeredgecolor": INK}
     if any(task.stars for task in tasks):

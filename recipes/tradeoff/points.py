@@ -70,12 +70,14 @@ class Point:
         options: Dictionary, further arguments of the layer.
         units: Integer, the layer's width.
         rows: List of dictionaries, the rows of the results.
+        budget: String, the budget they were trained for, or `None`.
     """
 
     model: str
     options: dict
     units: int
     rows: list
+    budget: str | None = None
 
     def values(self, axis):
         """What the trials have on an axis; those without are left out."""
@@ -108,31 +110,43 @@ class Point:
     @property
     def name(self):
         """Such as `"Delta-GRU 96 (theta 0.02)"`."""
-        return f"{layer_title(self.model)} {self.units}{_brackets(self)}"
+        name = f"{layer_title(self.model)} {self.units}{_brackets(self)}"
+        return f"{name} at {self.budget}" if self.budget else name
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Curve:
-    """A model at all of its widths.
+    """A model at all of its widths, or at one width with several budgets.
 
     Attributes:
         model: String.
         options: Dictionary.
-        points: List of `Point`, from narrow to wide.
+        points: List of `Point`, from narrow to wide, or from the smallest
+            budget to none.
         main: Boolean, whether the figure shows it: of several options of a
             model those that come first in the results.
+        units: Integer, the width of a curve of budgets, or `None`.
     """
 
     model: str
     options: dict
     points: list
     main: bool
+    units: int | None = None
 
     @property
     def name(self):
         """The layer, with its options where those are not the first."""
+        if self.units is not None:
+            title = f"{layer_title(self.model)} {self.units}"
+            return f"{title}{_brackets(self)} at budgets"
         more = "" if self.main else _brackets(self)
         return f"{layer_title(self.model)}{more}"
+
+    @property
+    def shown(self):
+        """Whether the figure shows it."""
+        return self.main or self.units is not None
 
     def place(self, cost, score):
         """The means on two axes, of the points that have both."""
@@ -190,13 +204,18 @@ def curves(rows):
         rows: List of dictionaries, from `read()`.
 
     Returns:
-        A list of `Curve`, in the order of the rows.
+        A list of `Curve`, in the order of the rows, then those of budgets.
     """
-    groups = {}
+    groups, budgeted = {}, {}
     for row in rows:
         key = (row["model"], row.get("options") or "{}")
-        points = groups.setdefault(key, {})
-        points.setdefault(int(row["units"]), []).append(row)
+        units, budget = int(row["units"]), row.get("budget")
+        if budget is None:
+            points = groups.setdefault(key, {})
+            points.setdefault(units, []).append(row)
+        else:
+            points = budgeted.setdefault((*key, units), {})
+            points.setdefault(str(budget), []).append(row)
     found, seen = [], set()
     for (model, options), widths in groups.items():
         options = json.loads(options)
@@ -206,4 +225,14 @@ def curves(rows):
         ]
         found.append(Curve(model, options, points, model not in seen))
         seen.add(model)
+    for (model, options, units), budgets in budgeted.items():
+        free = groups.get((model, options), {}).get(units)
+        options = json.loads(options)
+        points = [
+            Point(model, options, units, rows, budget)
+            for budget, rows in budgets.items()
+        ]
+        points += [Point(model, options, units, free)] if free else []
+        points.sort(key=lambda point: point.mean(COSTS[0]) or 0)
+        found.append(Curve(model, options, points, False, units))
     return found

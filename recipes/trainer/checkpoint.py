@@ -23,6 +23,7 @@ class Progress:
         seconds: Float, time spent in this epoch so far.
         rows: List of dictionaries, the metrics of the epochs that are done.
         best: Dictionary, the row of the best epoch, or `None`.
+        budget: Dictionary, the state of a budget's controller, or `None`.
     """
 
     step: int = 0
@@ -30,6 +31,7 @@ class Progress:
     seconds: float = 0.0
     rows: list = dataclasses.field(default_factory=list)
     best: dict | None = None
+    budget: dict | None = None
 
 
 def variables(model):

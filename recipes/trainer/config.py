@@ -12,6 +12,7 @@ import yaml
 import keras_duspar
 from keras_duspar.models import stack
 from keras_duspar.utils import checks
+from trainer import budgets
 from trainer import quantized_training
 from trainer.errors import TrainingError
 
@@ -92,6 +93,17 @@ class Config:
         None,
         "epochs before it, in float (default: 0 with --start, else 80 %)",
     )
+    budget: str | None = setting(
+        None,
+        "what the model may cost: an occupancy such as 0.28, MACs per second "
+        "such as 1.2M, or time of recurrent layers per frame such as 3us",
+    )
+    budget_table: str | None = setting(
+        None, "times by `keras-duspar benchmark --table` of another machine"
+    )
+    budget_width: float = setting(
+        0.3, "how near to zero an entry must be for the budget to move it"
+    )
     start: str | None = setting(
         None, "run or .keras file with the weights to start from"
     )
@@ -121,6 +133,7 @@ class Config:
         if self.gate_biases is not None:
             check_range("gate_biases", self.gate_biases)
         quantized_training.check(self)
+        budgets.check(self)
 
     def _check_options(self):
         # Now rather than after the data is made.
@@ -142,7 +155,8 @@ class Config:
         data = "synthetic" if self.data is None else pathlib.Path(self.data)
         data = getattr(data, "name", data)
         name = f"{self.task}-{data}-{self.model}-{self.units}-seed{self.seed}"
-        return f"{name}-{self.quantize}" if self.quantize else name
+        name = f"{name}-{self.quantize}" if self.quantize else name
+        return f"{name}-budget{self.budget}" if self.budget else name
 
 
 def check_range(name, given):

@@ -13,6 +13,7 @@ from datasets import pipeline
 from datasets import progress as bars
 from keras_duspar.layers import native_loop
 from pages import run_page
+from trainer import budgets
 from trainer import checkpoint
 from trainer import distributed
 from trainer import quantized_training
@@ -64,6 +65,9 @@ class Training:
         self.rounds_from = quantized_training.first_epoch(self.config)
         quantized_training.check_job(self.config, job)
         self.progress, arrays = checkpoint.read(folder)
+        self.budget = budgets.callback(
+            self.config, job, self.config.epochs * len(self.batches)
+        )
         model = task.build()
         if arrays is None:
             quantized_training.start(task, model)
@@ -74,6 +78,8 @@ class Training:
         if arrays is not None:
             with job.scope():
                 checkpoint.restore(folder, self.trained, arrays)
+        if self.progress.budget is not None:
+            self.budget.controller.set_state(self.progress.budget)
         job.check_agreement(self.progress.step)
         if job.leads:
             if self.progress.step:
@@ -94,13 +100,16 @@ class Training:
         with self.job.scope():
             self.twin = self.job.twin(model, self.task.build)
             self.trained = self.task.augmented(self.twin)
+            if self.budget is not None:
+                self.budget.set_model(self.twin)
+                self.budget.begin()
             self.optimizer = optimizer(
                 self.config, rate, max(1, last - first) * len(self.batches)
             )
             self._compile(first)
         if self.job.leads:
             self.occupancy = keras_duspar.callbacks.Occupancy(
-                list(self.task.unpadded("validation", 1))
+                list(self.task.unpadded("validation", budgets.batches(self)))
             )
             self.occupancy.set_model(model)
             self.occupancy.on_train_begin()
@@ -177,6 +186,9 @@ class Training:
                 f"there was an epoch, are kept in {self.folder.path}. Try a "
                 "smaller `--learning-rate` or `--clipnorm`, in another `--out`."
             )
+        if self.budget is not None:
+            self.budget.after_steps(loss=loss)
+            self.progress.budget = self.budget.controller.get_state()
         sums = self.progress.sums
         for name, value in {**logs, "count": 1}.items():
             sums[name] = sums.get(name, 0.0) + float(value)
@@ -212,6 +224,10 @@ class Training:
         row |= {name: value / count for name, value in progress.sums.items()}
         row |= self.task.validate(self.model)
         self.occupancy.on_epoch_end(epoch, row)
+        if self.budget is not None:
+            self.budget.controller.calibrate(row["occupancy"])
+            row |= self.budget.logs()
+            progress.budget = self.budget.controller.get_state()
         row["learning_rate"] = float(
             keras.ops.convert_to_numpy(self.optimizer.learning_rate)
         )
@@ -231,7 +247,7 @@ class Training:
         """What the best epoch has most of, as a tuple to compare."""
         if row is None:
             return ()
-        values = []
+        values = [-budgets.excess(self.budget, row)]
         for name in self.task.best_by:
             sign = -1 if name.startswith("-") else 1
             value = sign * row[name.lstrip("-")]

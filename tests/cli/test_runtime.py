@@ -52,12 +52,13 @@ def check_commands(python, folder, before=""):
     def model(name):
         return ["--model", str(KEPT / f"{name}.tflite")]
 
-    spotter = str(KEPT / "spotter.tflite")
+    spotter, times = str(KEPT / "spotter.tflite"), folder / "times.json"
     commands = [
         ["spot", wav, *model("spotter"), "--top", "3", "--json"],
         ["understand", wav, *model("recognizer"), "--json"],
         ["enhance", wav, clean, *model("enhancer")],
         ["inspect", spotter, "--json"],
+        ["benchmark", spotter, "--table", str(times)],
         ["benchmark", spotter, "--audio", wav, "--seconds", "0.05", "--json"],
     ]
     done = subprocess.run(
@@ -68,7 +69,8 @@ def check_commands(python, folder, before=""):
         text=True,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    spot, understand, enhance, inspect, *benchmark = done.stdout.splitlines()
+    spot, understand, enhance, inspect, *rest = done.stdout.splitlines()
+    table, benchmark = rest[:8], rest[8:]
 
     scores = np.exp(expected["spotter.tflite"].astype("float64"))
     words = {w["word"]: w["score"] for w in json.loads(spot)["words"]}
@@ -85,6 +87,8 @@ def check_commands(python, folder, before=""):
     np.testing.assert_allclose(samples, expected["enhancer.tflite"], atol=2e-5)
 
     assert json.loads(inspect)["operators"]["DuSpaR"] == 2
+    assert [line.split()[0] for line in table[:2]] == ["0", "10"]
+    assert len(json.loads(times.read_text())["microseconds"]) == len(table)
     (measured,) = json.loads("".join(benchmark))
     occupancy = expected["spotter.occupancy"]
     assert measured["occupancy"] == pytest.approx(occupancy, abs=0.1)

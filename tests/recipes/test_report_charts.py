@@ -46,6 +46,21 @@ def test_losses_of_enhancement_have_panels_of_their_own(se):
     assert list(shown["Loss, validation"]) == ["places", "validation"]
 
 
+def test_budget_is_drawn_with_its_aim(kws):
+    rows = list(csv.DictReader((kws / "metrics.csv").open()))
+    for i, row in enumerate(rows):
+        row |= {"budget_aim": 0.4 - 0.01 * i, "budget_occupancy": 0.41}
+        row |= {"budget_weight": 0.1 * i}
+    with (kws / "metrics.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    shown = written(kws).charts()
+    names = ["places", "reached", "aim"]
+    assert sorted(shown["Occupancy and its aim"]) == sorted(names)
+    assert len(shown["Weight of the budget"]) == 2
+
+
 def test_unknown_columns(tmp_path):
     rows = [
         {"epoch": i, "val_wer": 0.5, "wer": 0.25, "note": "warm", "lr2": i}

@@ -109,6 +109,34 @@ def test_the_papers_grid(task, trials):
     assert {trial.config.model for trial in quick} >= {"duspar", "spar"}
 
 
+def test_budgets_of_a_grid(tmp_path):
+    import kws
+    from sweeping import grid
+
+    path = write_grid(
+        tmp_path,
+        "models:\n  duspar: {units: [8, 16], budget: [null, 0.3, 1us]}\n"
+        "seeds: [3]\nsettings: {start: 'runs/{model}-{units}-{seed}'}\n",
+    )
+    found = {t.name: t.config for t in grid.trials(kws.Config, path)}
+    assert list(found) == [
+        "duspar-8-seed3",
+        "duspar-16-seed3",
+        "duspar-8-budget0.3-seed3",
+        "duspar-16-budget0.3-seed3",
+        "duspar-8-budget1us-seed3",
+        "duspar-16-budget1us-seed3",
+    ]
+    config = found["duspar-16-budget0.3-seed3"]
+    assert config.budget == "0.3" and config.options == {}
+    assert config.start == "runs/duspar-16-3"
+    assert found["duspar-8-seed3"].budget is None
+    assert grid.trials(kws.Config, grid.find("kws", "budgets"))
+    bad = path.read_text().replace("0.3", "3")
+    with pytest.raises(ValueError, match="`budget` must be"):
+        grid.trials(kws.Config, write_grid(tmp_path, bad))
+
+
 def test_progress_and_time_left(tmp_path):
     import io
 

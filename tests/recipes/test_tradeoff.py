@@ -66,6 +66,31 @@ def test_first_options_of_a_model_are_its_curve(task):
     assert second.name == "Delta-GRU (theta 0.02)"
 
 
+def test_budgets_are_a_curve_of_their_width(task, axes, tmp_path):
+    from tradeoff import panels
+    from tradeoff.task_curves import TaskCurves
+
+    rows = fake_sweep.rows(models={"duspar": fake_sweep.MODELS["duspar"]})
+    tuned = [
+        {**row, "budget": budget, "effective_macs": budget * row["dense_macs"]}
+        for row in rows
+        for budget in (0.35, 0.2)
+        if row["units"] == 128
+    ]
+    made = TaskCurves([*rows, *tuned])
+    widths, budgets = made.curves
+    assert widths.main and [p.units for p in widths.points] == list(
+        fake_sweep.WIDTHS
+    )
+    assert budgets.name == "DuSpaR 128 at budgets" and not budgets.main
+    assert [p.budget for p in budgets.points] == ["0.2", "0.35", None]
+    assert budgets.points[0].name == "DuSpaR 128 at 0.2"
+    assert len(budgets.points[0].rows) == 3
+    paths = panels.draw([made], tmp_path / "figure")
+    text = paths[1].read_text()
+    assert 'id="curve-0"' in text and 'id="curve-1"' in text
+
+
 def test_ratio_of_lines_is_known(task, axes):
     """Lines of one slope, six points apart: ten times the cost."""
     made = task(noise=0)

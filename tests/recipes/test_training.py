@@ -77,6 +77,37 @@ def test_killed_in_an_epoch_and_resumed_ends_the_same(
         )
 
 
+def test_budget_is_kept_by_a_run_that_is_killed(undisturbed, cache, tmp_path):
+    start = ("--start", undisturbed, "--budget", 0.3)
+    whole, out = tmp_path / "whole", tmp_path / "killed"
+    done = execute(cache, "--out", whole, *start)
+    assert done.returncode == 0, done.stderr
+    program, *words = command(cache, "--out", out, *start)
+    killer = ROOT / "tests" / "recipes" / "killed.py"
+    killed = subprocess.run([program, killer, "9", *words])
+    assert killed.returncode == -signal.SIGKILL
+    assert checkpoint(out)[0]["budget"]["step"] == 8
+    resumed = execute(cache, "--resume", out)
+    assert resumed.returncode == 0, resumed.stderr
+    expected, expected_arrays = checkpoint(whole)
+    progress, arrays = checkpoint(out)
+    assert progress["budget"] == expected["budget"]
+    assert progress["budget"]["step"] == 14
+    for array, other in zip(arrays, expected_arrays, strict=True):
+        np.testing.assert_array_equal(array, other)
+    for row, other in zip(progress["rows"], expected["rows"], strict=True):
+        assert {**row, "seconds": 0} == {**other, "seconds": 0}
+        assert row["budget_occupancy"] == row["occupancy"]
+    assert row["budget_aim"] == 0.3 and row["budget_weight"] > 0
+    result = json.loads((out / "result.json").read_text())
+    plain = json.loads((undisturbed / "result.json").read_text())
+    assert result["parameters"] == plain["parameters"]
+    loaded = keras.models.load_model(out / "model.keras")
+    assert len(loaded.variables) == len(
+        keras.models.load_model(undisturbed / "model.keras").variables
+    )
+
+
 @pytest.mark.any_backend
 def test_full_disk_keeps_the_last_checkpoint(undisturbed, cache, tmp_path):
     out = tmp_path / "full"
@@ -137,6 +168,8 @@ class TestBadInput:
         assert "`units`" in error("--units", 0)
         assert "`epochs`" in error("--epochs", -1)
         assert "`learning_rate`" in error("--learning-rate", 0)
+        assert "`budget` must be such as" in error("--budget", "much")
+        assert "`budget_table`" in error("--budget-table", "times.json")
         message = error("--model", "grru")
         assert "`model`" in message and "duspar" in message
         for options in ({"theta": 1}, {"name": "a"}, {"activation": "relo"}):

@@ -33,7 +33,7 @@
 #define DUSPAR_VERSION "0.1.0"
 
 /* Version of this interface. It grows when a structure or function changes. */
-#define DUSPAR_INTERFACE 4
+#define DUSPAR_INTERFACE 5
 
 #include "duspar/base.h"
 #include "duspar/delegate.h"

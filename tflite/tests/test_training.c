@@ -27,7 +27,14 @@ typedef struct problem {
   size_t sizes[MAX_ARRAYS];
   float* values[MAX_ARRAYS];
   float* worth[3]; /* of y, f, g */
+  float prices[2]; /* of the occupancies of e and y */
+  float occupancies[2];
 } problem;
+
+enum { WIDTH_INVERSE = 4 }; /* of the sigmoid in their gradients */
+
+/* Entries above zero of e and y, as `worth` saw them last. */
+static double seen[2];
 
 static problem make_problem(int kind, int batch, int steps, int n, int m) {
   problem p = {.training = {.kind = kind,
@@ -83,6 +90,9 @@ static double worth(const problem* p, int chosen, size_t place, double step) {
   double* f = calloc(2 * (n + m), sizeof *f);
   if (f == NULL) abort();
   double *g = f + m, *e = g + n, *y = e + n, total = 0;
+  const double prices[2] = {p->prices[0] / (double)(batch * steps * n),
+                            p->prices[1] / (double)(batch * steps * m)};
+  seen[0] = seen[1] = 0;
   for (size_t b = 0; b < batch; ++b) {
     for (size_t j = 0; j < m; ++j) f[j] = AT(1, b * m + j);
     for (size_t i = 0; dual && i < n; ++i) g[i] = AT(2, b * n + i);
@@ -90,6 +100,8 @@ static double worth(const problem* p, int chosen, size_t place, double step) {
       for (size_t i = 0; i < n; ++i) {
         e[i] = AT(0, (b * steps + t) * n + i);
         if (dual) e[i] -= g[i] + AT(w + 7, i);
+        total += prices[0] / (1 + exp(-WIDTH_INVERSE * e[i]));
+        seen[0] += e[i] > 0;
         if (e[i] < 0) e[i] = 0;
       }
       for (size_t j = 0; j < m; ++j) {
@@ -101,6 +113,8 @@ static double worth(const problem* p, int chosen, size_t place, double step) {
         z = 1 / (1 + exp(-z));
         f[j] = (1 - z) * f[j] + z * tanh(c);
         y[j] = dual ? f[j] + AT(w + 6, j) : f[j];
+        if (dual) total += prices[1] / (1 + exp(-WIDTH_INVERSE * y[j]));
+        seen[1] += dual && y[j] > 0;
         total += y[j] * p->worth[0][(b * steps + t) * m + j];
       }
       for (size_t i = 0; dual && i < n; ++i) {
@@ -125,8 +139,11 @@ static double worth(const problem* p, int chosen, size_t place, double step) {
 }
 
 /* Runs both passes; returns the worth of the outputs. */
-static double run(const problem* p, float** gradients) {
-  const duspar_training* t = &p->training;
+static double run(problem* p, float** gradients) {
+  duspar_meter meter = {1.0f / WIDTH_INVERSE, p->occupancies, p->prices};
+  duspar_training metered = p->training;
+  const duspar_training* t = &metered;
+  if (p->prices[0] != 0) metered.meter = &meter;
   const size_t batch = (size_t)t->batch, steps = (size_t)t->steps;
   const size_t n = (size_t)t->features, m = (size_t)t->units;
   const int dual = p->states == 2;
@@ -224,6 +241,18 @@ static void test_passes(const char* kernel) {
       const double expected = worth(&p, -1, 0, 0);
       CHECK(fabs(total - expected) < 1e-5 * (fabs(expected) + 1),
             "%s: %.9g, expected %.9g", kernel, total, expected);
+      const double counts[2] = {seen[0], seen[1]};
+      check_gradients(&p, kernel, gradients);
+      check_variants(&p, total, gradients);
+      p.prices[0] = 300;
+      p.prices[1] = -200;
+      CHECK(run(&p, gradients) == total, "%s: a meter changes outputs", kernel);
+      for (int i = 0; i <= kind; ++i) {
+        const int entries = sizes[0] * sizes[1] * sizes[2 + i];
+        CHECK(fabs(p.occupancies[i] - counts[i] / entries) < 1e-6,
+              "%s: occupancy %g, expected %g of %d", kernel,
+              (double)p.occupancies[i], counts[i], entries);
+      }
       check_gradients(&p, kernel, gradients);
       check_variants(&p, total, gradients);
       for (int a = 0; a < p.arrays; ++a) free(gradients[a]);
@@ -319,8 +348,11 @@ static void test_errors(void) {
   struct {
     duspar_training training;
     const char* words;
-  } cases[8];
-  for (int i = 0; i < 8; ++i) cases[i].training = good;
+  } cases[9];
+  const duspar_meter meter = {.width = 0};
+  for (int i = 0; i < 9; ++i) cases[i].training = good;
+  cases[8].training.meter = &meter;
+  cases[8].words = "`width`";
   cases[0].training.batch = 0;
   cases[0].words = "`batch`";
   cases[1].training.steps = -1;
@@ -338,7 +370,7 @@ static void test_errors(void) {
   cases[7].training.batch = cases[7].training.steps = 1 << 30;
   cases[7].training.units = 1 << 20;
   cases[7].words = "`batch`";
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 9; ++i) {
     CHECK(duspar_train_reserve(&cases[i].training, &size) == DUSPAR_INVALID &&
               strstr(duspar_last_error(), cases[i].words) != NULL,
           "case %d: %s", i, duspar_last_error());

@@ -1,7 +1,9 @@
 """Measures how fast .tflite files run on this machine.
 
 Times are those of one frame, from setting the input to the output. Several
-files take turns, and the last column compares them with the first.
+files take turns, and the last column compares them with the first. With
+`--table`, how the time of the recurrent layers depends on occupancy is
+measured instead, for trainings on other machines to read.
 """
 
 import json
@@ -42,6 +44,11 @@ def add_arguments(parser):
         help="threads of built-in operators (default: 1)",
     )
     parser.add_argument(
+        "--table",
+        metavar="FILE",
+        help="write the times at several occupancies here, for a budget",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print the figures as JSON"
     )
 
@@ -56,6 +63,8 @@ def run(arguments):
             # As of version 0.1, before there was a command of this name.
             arguments.path = arguments.path[1:]
             return inspect.run(arguments)
+        if arguments.table:
+            return _write_table(arguments.path[0], arguments.table)
         paths = [*arguments.path, *arguments.against]
         audio = None
         if arguments.audio is not None:
@@ -69,6 +78,30 @@ def run(arguments):
         print(json.dumps([m.to_dict() for m in found], indent=1))
     else:
         print(measuring.measurement_table(found))
+
+
+def _write_table(path, out):
+    """Measures the recurrent layers of a file at several occupancies."""
+    from keras_duspar import tflite  # noqa: PLC0415
+    from keras_duspar.budgets import timing  # noqa: PLC0415
+    from keras_duspar.tflite import description  # noqa: PLC0415
+
+    described = tflite.inspect(path).description or {"layers": []}
+    layers = [
+        description.layer_profile(
+            x, x["steps_per_second"], {o["name"]: 0 for o in x["operands"]}
+        )
+        for x in described["layers"]
+        if x["recurrent"]
+    ]
+    rate = max((layer.steps_per_second for layer in layers), default=1.0)
+    shapes = timing.stack(layers, rate)
+    weights = described.get("weights", "float32")
+    known = weights in ("float32", "bfloat16")
+    table = timing.measure(shapes, weights if known else "int8")
+    timing.write(out, shapes, table)
+    for occupancy, microseconds in table:
+        print(f"{100 * occupancy:5.0f} %  {microseconds:8.2f} us per frame")
 
 
 def _read(path, inspection):

@@ -11,6 +11,17 @@
 extern "C" {
 #endif
 
+/* What a compute budget asks of the passes of a layer: for each operand, e and
+ * y or x alone, the occupancy, which is the mean over all entries, steps and
+ * sequences of 1 where it is above zero and 0 elsewhere. In its gradient the
+ * sigmoid of the entry before it is rectified, divided by `width`, takes the
+ * place of this step. */
+typedef struct duspar_meter {
+  float width;            /* above 0 */
+  float* occupancies;     /* receives them in the forward pass, if not NULL */
+  const float* gradients; /* of them, for the backward pass; NULL for zeros */
+} duspar_meter;
+
 /* What a forward and a backward pass over whole sequences have in common. */
 typedef struct duspar_training {
   int32_t kind;       /* duspar_kind */
@@ -21,6 +32,7 @@ typedef struct duspar_training {
   int64_t units;      /* M, at least 1 */
   int64_t chunk;      /* 0, or steps between states that are kept: see below */
   const char* kernel; /* name of the kernel to use; NULL is the fastest */
+  const duspar_meter* meter; /* NULL, or what is asked about occupancy */
 } duspar_training;
 
 /* Returns the name of training kernel `index` of those that this processor can
@@ -78,11 +90,13 @@ DUSPAR_API duspar_status duspar_train_backward(
 
 /* The two passes as handlers of XLA's foreign function interface, which JAX
  * registers by `jax.ffi.register_ffi_target`. Buffers are float32 but for the
- * first, (kind, threads, chunk) in int32; SpaR has no `g0`, `g`, `dg`, `dg0`.
+ * first, (kind, threads, chunk, bits of a meter's width or 0) in int32; SpaR
+ * has no `g0`, `g`, `dg`, `dg0`, and there are no occupancies without a width.
  *
- *   forward   options, x, f0, g0, weights -> y, f, g and perhaps the reserve
- *   backward  options, x, reserve, dy, df, dg, weights
- *             -> dx, df0, dg0, gradients of the weights */
+ *   forward   options, x, f0, g0, weights
+ *             -> y, f, g, occupancies and perhaps the reserve
+ *   backward  options, x, reserve, dy, df, dg, gradients of the occupancies,
+ *             weights -> dx, df0, dg0, gradients of the weights */
 struct XLA_FFI_CallFrame;
 struct XLA_FFI_Error;
 DUSPAR_API struct XLA_FFI_Error* duspar_xla_forward(

@@ -32,6 +32,17 @@ DUSPAR_INLINE vf train_through_gates(const train_cell_gradient* to,
   return d_gate;
 }
 
+/* What a meter adds to the gradient of an entry that is `before` it is
+ * rectified: charge * derivative of the sigmoid, of an exponential that is at
+ * most 1. */
+DUSPAR_INLINE vf train_charge(vf before, vf inverse_width, vf charge) {
+  const vf x = vf_mul(vf_magnitude(before), inverse_width);
+  vf p, s;
+  vf_split_exp(vf_sub(vf_set(0.0f), vf_atmost(vf_set(80.0f), x)), &p, &s);
+  const vf power = vf_fma(s, p, s), sum = vf_add(power, vf_set(1.0f));
+  return vf_div(vf_mul(charge, power), vf_mul(sum, sum));
+}
+
 /* g' = feedback(relu(y), g): from the gradient of g' to that of g. */
 DUSPAR_NOINLINE void train_backward_feedback(const train_cell_gradient* to,
                                              const train_kept* at, size_t rows,
@@ -51,9 +62,12 @@ DUSPAR_NOINLINE void train_backward_feedback(const train_cell_gradient* to,
  * and of f' to that of f. */
 DUSPAR_NOINLINE void train_backward_feedforward(
     const duspar_pass* pass, const train_cell_gradient* to,
-    const train_kept* at, size_t rows, const float* y, const float* dy,
-    const float* d_positive, const duspar_slice_gradients* sums) {
+    const train_kept* at, size_t rows, const float* y, const float* after,
+    const float* dy, const float* d_positive,
+    const duspar_slice_gradients* sums) {
   const size_t units = pass->units;
+  const float* charges = pass->dual ? pass->charges[1] : NULL;
+  const vf inverse_width = vf_set(pass->inverse_width);
   for (size_t j = 0; j < to->width; j += VF_LANES) {
     vf gate_bias = vf_load(sums->gate_bias[0] + j);
     vf offset_sum = vf_load(sums->offset[0] + j);
@@ -66,6 +80,12 @@ DUSPAR_NOINLINE void train_backward_feedforward(
       if (pass->dual) {
         d = vf_add(
             d, vf_if_positive(vf_load(y + place), vf_load(d_positive + place)));
+      }
+      if (charges != NULL) {
+        const vf before =
+            vf_add(vf_load(after + place), vf_load(pass->cells[0].offset + j));
+        d = vf_add(d,
+                   train_charge(before, inverse_width, vf_load(charges + j)));
       }
       offset_sum = vf_add(offset_sum, d);
       gate_bias = vf_add(
@@ -91,16 +111,24 @@ DUSPAR_NOINLINE void train_put_output(const duspar_pass* pass, size_t rows,
 
 /* e = x - (g + offset): from the gradient of relu(e) to those of x and g. */
 DUSPAR_NOINLINE void train_backward_input(const duspar_pass* pass, size_t rows,
+                                          const float* x, const float* g,
                                           const float* e,
                                           const float* d_positive, float* dx,
                                           float* dg, float* offset_sums) {
   const size_t np = pass->padded_features, n = pass->features;
+  const float* charges = pass->charges[0];
+  const vf inverse_width = vf_set(pass->inverse_width);
   for (size_t i = 0; i < np; i += VF_LANES) {
     vf sum = vf_load(offset_sums + i);
     for (size_t r = 0; r < rows; ++r) {
       const size_t place = r * np + i;
-      const vf d =
-          vf_if_positive(vf_load(e + place), vf_load(d_positive + place));
+      vf d = vf_if_positive(vf_load(e + place), vf_load(d_positive + place));
+      if (charges != NULL) {
+        const vf before =
+            train_input(pass, x + r * pass->steps * n, g + r * np, i);
+        d = vf_add(d,
+                   train_charge(before, inverse_width, vf_load(charges + i)));
+      }
       if (dx != NULL) vf_store_rest(dx + r * pass->steps * n + i, d, n - i);
       if (!pass->dual) continue;
       vf_store(dg + place, vf_sub(vf_load(dg + place), d));
@@ -156,15 +184,16 @@ static void train_backward_chunk(const duspar_pass* pass,
                               sums->kernels[1], b->to_f);
     }
     const train_cell_gradient feedforward = {pass->padded_units, b->da, df};
-    train_backward_feedforward(pass, &feedforward, &f, rows, y->rows,
-                               pass->dy == NULL ? NULL : pass->dy + first * m,
-                               b->to_f, sums);
-    train_put_input(pass, rows, pass->x + first * n, g.state, e, false);
+    train_backward_feedforward(
+        pass, &feedforward, &f, rows, y->rows, f.state + size,
+        pass->dy == NULL ? NULL : pass->dy + first * m, b->to_f, sums);
+    const float* x = pass->x + first * n;
+    train_put_input(pass, rows, x, g.state, e, false);
     const bool needed = pass->dual || pass->dx != NULL;
     train_backward_products(&cells[0], rows, e, &b->columns, b->da,
                             sums->kernels[0], needed ? b->to_e : NULL);
     if (!needed) continue;
-    train_backward_input(pass, rows, e->rows, b->to_e,
+    train_backward_input(pass, rows, x, g.state, e->rows, b->to_e,
                          pass->dx == NULL ? NULL : pass->dx + first * n, dg,
                          sums->offset[1]);
   }

@@ -61,6 +61,7 @@ typedef struct train_cell_step {
   float* y;     /* receives state + offset, if not NULL */
   size_t y_stride;
   const train_operand* positive; /* receives relu(y), if not NULL */
+  uint64_t* nonzeros;            /* of the operand, are added, if not NULL */
 } train_cell_step;
 
 typedef float train_tile_sums[VF_TILE_ROWS][2][VF_LANES];
@@ -163,6 +164,7 @@ DUSPAR_NOINLINE void train_step_cell(const train_cell_step* s, size_t rows) {
   const size_t inputs = s->cell->inputs;
   const size_t listed = train_end_lists(&s->from->lists, rows);
   const bool skips = train_is_sparse(listed, rows * inputs);
+  if (s->nonzeros != NULL) *s->nonzeros += listed;
   if (s->positive != NULL) train_clear_lists(&s->positive->lists, rows);
   size_t panels;
   for (size_t j = 0; j < s->width; j += panels * VF_LANES) {
@@ -185,7 +187,15 @@ DUSPAR_NOINLINE void train_step_cell(const train_cell_step* s, size_t rows) {
 
 /* ---- Forward over a chunk of steps -------------------------------------- */
 
-/* e = x - (g + offset), or x alone, at one step; rectified. */
+/* e = x - (g + offset), or x alone, of one row and step, from entry `i` on. */
+DUSPAR_INLINE vf train_input(const duspar_pass* pass, const float* x,
+                             const float* g, size_t i) {
+  const vf e = vf_load_rest(x + i, pass->features - i);
+  if (!pass->dual) return e;
+  return vf_sub(e, vf_add(vf_load(g + i), vf_load(pass->cells[1].offset + i)));
+}
+
+/* The same of all rows; rectified. */
 DUSPAR_NOINLINE void train_put_input(const duspar_pass* pass, size_t rows,
                                      const float* x, const float* g,
                                      const train_operand* to, bool lists) {
@@ -193,13 +203,9 @@ DUSPAR_NOINLINE void train_put_input(const duspar_pass* pass, size_t rows,
   if (lists) train_clear_lists(&to->lists, rows);
   for (size_t r = 0; r < rows; ++r, x += pass->steps * n) {
     for (size_t i = 0; i < np; i += VF_LANES) {
-      vf e = vf_load_rest(x + i, n - i);
-      if (pass->dual) {
-        e = vf_sub(e, vf_add(vf_load(g + r * np + i),
-                             vf_load(pass->cells[1].offset + i)));
-      }
-      vf_store(to->rows + r * np + i, vf_rectify(e));
-      if (lists) train_append(&to->lists, r, i, vf_rectify(e));
+      const vf e = vf_rectify(train_input(pass, x, g + r * np, i));
+      vf_store(to->rows + r * np + i, e);
+      if (lists) train_append(&to->lists, r, i, e);
     }
   }
 }
@@ -232,6 +238,7 @@ static void train_forward_chunk(const duspar_pass* pass,
         .y = y == NULL ? NULL : y + at * pass->units,
         .y_stride = steps * pass->units,
         .positive = pass->dual ? &scratch->y : NULL,
+        .nonzeros = slice->nonzeros,
     };
     train_step_cell(&feedforward, rows);
     if (!pass->dual) continue;
@@ -241,6 +248,7 @@ static void train_forward_chunk(const duspar_pass* pass,
         .from = &scratch->y,
         .at = g,
         .after = g.state + size,
+        .nonzeros = slice->nonzeros == NULL ? NULL : slice->nonzeros + 1,
     };
     train_step_cell(&feedback, rows);
   }

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/memory.h"
 #include "duspar.h"
@@ -50,6 +51,9 @@ typedef struct duspar_pass {
   float *y, *f, *g;
   const float *dy, *df, *dg;
   float *dx, *df0, *dg0;
+  float inverse_width; /* of the meter; 0 if there is none */
+  float* charges[2];   /* gradient of each entry of e and of y where the sigmoid
+                        * is steepest, padded; NULL without a meter */
 } duspar_pass;
 
 /* Gradients of the weights of one slice, padded. */
@@ -65,6 +69,7 @@ typedef struct duspar_slice {
   float* reserve; /* states before each chunk, for backward; or NULL */
   float* gates;   /* of all steps, or NULL: they are computed again */
   float* scratch;
+  uint64_t* nonzeros; /* of each operand; or NULL: they are not counted */
   duspar_slice_gradients gradients;
 } duspar_slice;
 

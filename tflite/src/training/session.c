@@ -5,6 +5,7 @@
  */
 #include "training/session.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -66,6 +67,12 @@ static duspar_status check_sizes(const duspar_training* t) {
           numbers[i].name, (int)numbers[i].least, (long long)numbers[i].value);
     }
   }
+  if (t->meter != NULL &&
+      !(t->meter->width > 0 && t->meter->width < INFINITY)) {
+    return duspar_fail(DUSPAR_INVALID,
+                       "`width` of a meter must be above 0. Received: %g.",
+                       (double)t->meter->width);
+  }
   /* Everything that is allocated is a small multiple of these. */
   const double wide = (double)t->features + (double)t->units + 64;
   const double most = (double)SIZE_MAX / 4096;
@@ -105,6 +112,7 @@ duspar_status duspar_session_plan(const duspar_training* t, duspar_session* s) {
   pass->padded_units = duspar_round_up(pass->units, lanes);
   pass->chunk = t->chunk > 0 ? (size_t)t->chunk : SHORT_CHUNK;
   if (pass->chunk > pass->steps) pass->chunk = pass->steps;
+  if (t->meter != NULL) pass->inverse_width = 1 / t->meter->width;
   s->slice_count = duspar_round_up(pass->batch, ROWS) / ROWS;
   if (s->slice_count > DUSPAR_MAX_SLICES) s->slice_count = DUSPAR_MAX_SLICES;
   s->reserve_size = TICKET_FLOATS;
@@ -134,6 +142,9 @@ static size_t lay_out(duspar_session* s, bool backward, float* base,
     cell->outputs = inputs[1 - i];
     cell->gate_bias = duspar_arena_take(&memory, widths[i]);
     cell->offset = duspar_arena_take(&memory, widths[i]);
+  }
+  for (int i = 0; backward && pass->inverse_width > 0 && i < cells; ++i) {
+    pass->charges[i] = duspar_arena_take(&memory, widths[1 - i]);
   }
   for (size_t k = 0; backward && k < s->slice_count; ++k) {
     duspar_slice_gradients* to = &s->slices[k].gradients;

@@ -14,7 +14,8 @@ typedef struct duspar_session {
   size_t threads;
   size_t slice_count;
   duspar_slice slices[DUSPAR_MAX_SLICES];
-  size_t reserve_size;    /* floats */
+  uint64_t nonzeros[DUSPAR_MAX_SLICES][2]; /* for the meter */
+  size_t reserve_size;                     /* floats */
   size_t gates_size;      /* floats; 0 if they are not to be kept */
   uint64_t ticket;        /* of the workspace that holds the gates, or 0 */
   float* memory;          /* all that the pass alone needs */

@@ -102,6 +102,34 @@ static void take_gradients(const duspar_session* s, float* const* gradients) {
   }
 }
 
+/* ---- Meter -------------------------------------------------------------- */
+
+static double entries(const duspar_session* s, int operand) {
+  const duspar_pass* pass = &s->pass;
+  return (double)pass->batch * (double)pass->steps *
+         (double)pass->cells[operand].inputs;
+}
+
+static void take_occupancies(const duspar_session* s, float* occupancies) {
+  for (int i = 0; i < s->op->operand_count; ++i) {
+    uint64_t total = 0;
+    for (size_t k = 0; k < s->slice_count; ++k) total += s->nonzeros[k][i];
+    occupancies[i] = (float)((double)total / entries(s, i));
+  }
+}
+
+/* The derivative of the sigmoid is at most a quarter; that comes later. */
+static void put_charges(const duspar_session* s, const float* gradients) {
+  const duspar_pass* pass = &s->pass;
+  for (int i = 0; i < s->op->operand_count; ++i) {
+    const float charge =
+        (float)(gradients[i] * pass->inverse_width / entries(s, i));
+    for (size_t j = 0; j < pass->cells[i].inputs; ++j) {
+      pass->charges[i][j] = charge;
+    }
+  }
+}
+
 /* ---- Interface ---------------------------------------------------------- */
 
 static duspar_status check_pointers(const duspar_session* s, const char* name,
@@ -157,7 +185,12 @@ duspar_status duspar_train_forward(const duspar_training* training,
   pass->g = g;
   status = duspar_session_start(&s, false, weights, reserve);
   if (status != DUSPAR_OK) return status;
+  float* occupancies = training->meter ? training->meter->occupancies : NULL;
+  for (size_t i = 0; occupancies != NULL && i < s.slice_count; ++i) {
+    s.slices[i].nonzeros = s.nonzeros[i];
+  }
   duspar_parallel(s.slice_count, s.threads, run_forward, &s);
+  if (occupancies != NULL) take_occupancies(&s, occupancies);
   if (reserve != NULL) memcpy(reserve, &s.ticket, sizeof s.ticket);
   duspar_workspace_leave(s.ticket);
   duspar_session_end(&s);
@@ -187,6 +220,9 @@ duspar_status duspar_train_backward(const duspar_training* training,
   pass->dg0 = dg0;
   status = duspar_session_start(&s, true, weights, reserve);
   if (status != DUSPAR_OK) return status;
+  if (training->meter != NULL && training->meter->gradients != NULL) {
+    put_charges(&s, training->meter->gradients);
+  }
   duspar_parallel(s.slice_count, s.threads, run_backward, &s);
   add_slices(&s);
   take_gradients(&s, gradients);

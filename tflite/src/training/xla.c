@@ -1,12 +1,13 @@
 /* Training as XLA calls it: see `duspar_xla_forward` in duspar.h. */
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "duspar.h"
 #include "layer/operators.h"
 #include "training/xla_abi.h"
 
-enum { WEIGHTS = DUSPAR_MAX_WEIGHTS, OPTIONS = 3 };
+enum { WEIGHTS = DUSPAR_MAX_WEIGHTS, OPTIONS = 4 };
 
 /* XLA asks for the version of the interface before it calls for work. The
  * structures used here are the same in all versions with this first number. */
@@ -55,7 +56,8 @@ static float* floats(const ffi_buffers* buffers, int64_t index) {
 /* Reads the options and sizes, from a `y` of shape (batch, steps, units), and
  * returns the operator, or NULL if something is wrong. */
 static const duspar_op* describe(const ffi_frame* frame, const ffi_buffer* y,
-                                 duspar_training* training) {
+                                 duspar_training* training,
+                                 duspar_meter* meter) {
   const ffi_buffer* options = frame->arguments.items[0];
   const ffi_buffer* x = frame->arguments.items[1];
   if (options->type != FFI_INT32 || options->rank != 1 ||
@@ -76,7 +78,10 @@ static const duspar_op* describe(const ffi_frame* frame, const ffi_buffer* y,
       .steps = x->sizes[1],
       .features = x->sizes[2],
       .units = y->sizes[2],
+      .meter = values[3] == 0 ? NULL : meter,
   };
+  *meter = (duspar_meter){0};
+  memcpy(&meter->width, &values[3], sizeof meter->width);
   const duspar_op* op = duspar_op_of(training->kind);
   if (op == NULL) {
     duspar_fail(DUSPAR_INVALID, "`kind` must be a duspar_kind. Received: %d.",
@@ -100,36 +105,42 @@ static duspar_status forward(const ffi_frame* frame) {
   const ffi_buffers *in = &frame->arguments, *out = &frame->results;
   if (in->count < 2 || out->count < 1) return wrong_buffers();
   duspar_training training;
-  const duspar_op* op = describe(frame, out->items[0], &training);
+  duspar_meter meter;
+  const duspar_op* op = describe(frame, out->items[0], &training, &meter);
   if (op == NULL) return DUSPAR_INVALID;
   const int states = op->state_count, count = op->weight_count;
-  const bool keeps = out->count == 1 + states + 1;
+  const int metered = training.meter != NULL;
+  const bool keeps = out->count == 1 + states + metered + 1;
   if (!all_floats(in, 2 + states + count, 1) ||
-      !all_floats(out, 1 + states + keeps, 0)) {
+      !all_floats(out, 1 + states + metered + keeps, 0)) {
     return wrong_buffers();
   }
+  if (metered) meter.occupancies = floats(out, 1 + states);
   float* weights[WEIGHTS];
   list_weights(in, 2 + states, count, weights);
   return duspar_train_forward(
       &training, (const float* const*)weights, floats(in, 1), floats(in, 2),
       states == 2 ? floats(in, 3) : NULL, floats(out, 0), floats(out, 1),
       states == 2 ? floats(out, 2) : NULL,
-      keeps ? floats(out, 1 + states) : NULL);
+      keeps ? floats(out, 1 + states + metered) : NULL);
 }
 
 static duspar_status backward(const ffi_frame* frame) {
   const ffi_buffers *in = &frame->arguments, *out = &frame->results;
   if (in->count < 4) return wrong_buffers();
   duspar_training training;
-  const duspar_op* op = describe(frame, in->items[3], &training);
+  duspar_meter meter;
+  const duspar_op* op = describe(frame, in->items[3], &training, &meter);
   if (op == NULL) return DUSPAR_INVALID;
   const int states = op->state_count, count = op->weight_count;
-  if (!all_floats(in, 4 + states + count, 1) ||
+  const int metered = training.meter != NULL;
+  if (!all_floats(in, 4 + states + metered + count, 1) ||
       !all_floats(out, 1 + states + count, 0)) {
     return wrong_buffers();
   }
+  if (metered) meter.gradients = floats(in, 4 + states);
   float *weights[WEIGHTS], *gradients[WEIGHTS];
-  list_weights(in, 4 + states, count, weights);
+  list_weights(in, 4 + states + metered, count, weights);
   list_weights(out, 1 + states, count, gradients);
   return duspar_train_backward(
       &training, (const float* const*)weights, floats(in, 1), floats(in, 2),

@@ -1,0 +1,1 @@
+"""Compute budgets: training that brings a model to a given occupancy."""
