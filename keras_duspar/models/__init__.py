@@ -6,6 +6,7 @@ lazy.attach(
     __name__,
     {
         ".intent_recognizer": ["group_samples", "intent_recognizer"],
+        ".gru_replacement": ["from_gru"],
         ".keyword_spotter": ["keyword_spotter"],
         ".speech_enhancer": ["speech_enhancer"],
     },
