@@ -33,6 +33,7 @@ from datasets import commands12
 from datasets.base import DataError
 from keras_duspar import metrics
 from keras_duspar import native
+from keras_duspar import quantization
 from keras_duspar import tflite
 from keras_duspar.models import preset_files
 from keras_duspar.models import preset_texts
@@ -98,6 +99,13 @@ def main(arguments=None):
         help="what kernels are rounded to (default: the fastest that is no "
         "worse)",
     )
+    parser.add_argument(
+        "--keras-weights",
+        choices=("float32", "bfloat16"),
+        default="float32",
+        help="what the kernels of model.keras are rounded to: bfloat16 halves "
+        "the file (default: float32)",
+    )
     parser.add_argument("--data", help="the data, if it is elsewhere now")
     parser.add_argument("--cache", help="folder of decoded speech")
     parser.add_argument(
@@ -146,12 +154,14 @@ def make(options):
         for name in (preset_files.WHOLE, preset_files.STREAMING):
             content = (scratch / weights / name).read_bytes()
             files.write(folder / name, content)
-        model.save(scratch / preset_files.KERAS)
+        rounded(model, options.keras_weights).save(scratch / preset_files.KERAS)
         files.write(
             folder / preset_files.KERAS,
             compressed(scratch / preset_files.KERAS),
         )
+        sizes = file_sizes(folder)
         card = describe(task, run, folder, options.name, compared, weights)
+        card |= {"keras_weights": options.keras_weights, "bytes": sizes}
     files.write(folder / preset_files.CARD, json.dumps(card, indent=1) + "\n")
     print(preset_texts.card_text(card))
 
@@ -162,6 +172,28 @@ def read_model(run):
     model = keras.models.load_model(run / "model.keras", compile=False)
     model.task, model.labels = config["task"], config["labels"] or None
     return model
+
+
+def rounded(model, weights):
+    """A copy of a model with rounded kernels, which compress better."""
+    if weights == "float32":
+        return model
+    scheme = quantization.QuantScheme(weights, "float32")
+    return quantization.dequantize(quantization.quantize(model, scheme))
+
+
+def file_sizes(folder):
+    """The bytes of a preset's files, which must not be too many."""
+    names = sorted(preset_files.FILES[1:])
+    sizes = {name: (folder / name).stat().st_size for name in names}
+    if sum(sizes.values()) > LARGEST:
+        listed = ", ".join(f"{n} {size:,}" for n, size in sizes.items())
+        raise TrainingError(
+            f"{folder} must not have more than {LARGEST:,} bytes. It has: "
+            f"{listed}. `--weights int8` and `--keras-weights bfloat16` make "
+            "them fewer."
+        )
+    return sizes
 
 
 class File:
@@ -280,16 +312,6 @@ def describe(task, run, folder, name, compared, weights):
     for audio in task.unpadded("test"):
         file.predict_on_batch(audio)
     profile = file.runner.profile()
-    sizes = {
-        path.name: path.stat().st_size
-        for path in sorted(folder.glob("*.*"))
-        if path.name in preset_files.FILES[1:]
-    }
-    total = sum(sizes.values())
-    if total > LARGEST:
-        raise TrainingError(
-            f"{folder} has {total:,} bytes, more than {LARGEST:,}."
-        )
     return {
         "name": name,
         "task": config.task,
@@ -324,7 +346,6 @@ def describe(task, run, folder, name, compared, weights):
         "occupancy": profile.occupancy,
         "us_per_frame": compared[weights]["us_per_frame"],
         "timed": timed(),
-        "bytes": sizes,
         "sample": sample_outputs(folder),
     }
 

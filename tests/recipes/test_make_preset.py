@@ -90,7 +90,7 @@ def test_files_and_card(run, folder, monkeypatch):
     assert stream.streaming and stream.weights == card["weights"]
 
 
-def test_choice(run):
+def test_choice():
     import make_preset
 
     kinds = {
@@ -103,6 +103,26 @@ def test_choice(run):
     assert make_preset.choose(kinds) == "int8"
     kinds["float32"]["us_per_frame"] = 5
     assert make_preset.choose(kinds) == "float32"
+
+
+def test_rounded_kernels_and_sizes(tmp_path):
+    import make_preset
+    from trainer.errors import TrainingError
+
+    model = models.keyword_spotter("spar", 4, labels=["a", "b"])
+    assert make_preset.rounded(model, "float32") is model
+    copy = make_preset.rounded(model, "bfloat16")
+    assert copy.labels == ["a", "b"]
+    for old, new in zip(model.get_weights(), copy.get_weights()):
+        np.testing.assert_allclose(new, old, rtol=2**-8)
+    kernel = copy.get_layer("classifier").get_weights()[0]
+    assert not np.any(np.ascontiguousarray(kernel).view("u4") & 0xFFFF)
+    for name in preset_files.FILES:
+        (tmp_path / name).write_bytes(bytes(333_000))
+    assert sum(make_preset.file_sizes(tmp_path).values()) == 999_000
+    (tmp_path / preset_files.WHOLE).write_bytes(bytes(335_000))
+    with pytest.raises(TrainingError, match="1,000,000.*`--weights int8`"):
+        make_preset.file_sizes(tmp_path)
 
 
 def test_bad_arguments(run, tmp_path, capsys):
