@@ -6,14 +6,15 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-nightly test-compat wheels test-wheels bench studies lint stubs docs status notebooks clean
+.PHONY: help setup native fuzz demo test test-presets test-nightly test-compat wheels test-wheels bench studies lint stubs docs status notebooks clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
 	@echo "make native  the C library, in build/native"
 	@echo "make fuzz    hostile input to it for FUZZ_SECONDS (needs clang)"
-	@echo "make demo    trains and converts a keyword spotter, beside a GRU"
+	@echo "make demo    hears with presets, then trains a keyword spotter, beside a GRU"
 	@echo "make test    all tests, on $(BACKENDS)"
+	@echo "make test-presets  the pretrained models on whole test sets (needs them)"
 	@echo "make test-nightly  trainings that are killed and go on (slow)"
 	@echo "make test-compat   the oldest and newest versions, Python 3.11-3.13 (slow)"
 	@echo "make wheels  the files of a release, in dist"
@@ -63,6 +64,7 @@ $(VENV)/.demo: pyproject.toml
 # A second time it goes on where it was stopped, or shows the results again.
 DEMO := build/demo
 demo: $(or $(wildcard $(VENV)/.installed),$(VENV)/.demo)
+	$(PY) recipes/show_presets.py --out $(DEMO)
 	$(PY) recipes/kws.py --out $(DEMO)/duspar --resume
 	$(PY) recipes/kws.py --model gru --units 96 --out $(DEMO)/gru --resume
 	$(PY) recipes/compare.py $(DEMO)/duspar $(DEMO)/gru \
@@ -86,6 +88,11 @@ test: setup lint
 	  KERAS_BACKEND=$$backend $(PY) -m pytest -n $(WORKERS) $$filter; \
 	  filter="-m not(any_backend)and(not(nightly))"; \
 	done
+
+# The presets on the whole test sets, whose folders KERAS_DUSPAR_SPEECH_COMMANDS
+# and KERAS_DUSPAR_VOICEBANK name.
+test-presets: setup
+	KERAS_BACKEND=jax $(PY) -m pytest tests/recipes/test_presets.py
 
 # Trainings that are killed, by Ray and on several processes: minutes.
 test-nightly: setup

@@ -80,7 +80,7 @@ class KeywordSpotting(trainer.Task):
 
     def build(self):
         return models.keyword_spotter(
-            num_classes=len(self.data.labels), **self.recurrent_arguments()
+            labels=self.data.labels, **self.recurrent_arguments()
         )
 
     def batches(self, split, training=False):

@@ -11,7 +11,6 @@ in the folder of the run.
 """
 
 import argparse
-import pathlib
 import sys
 
 import prepare  # noqa: F401 - before Keras is imported
@@ -26,9 +25,7 @@ from datasets.base import DataError
 from datasets.mixing import mix
 from datasets.mixing import read_noises
 from keras_duspar.utils.tables import text_table
-from tasks import TASKS
-from trainer import command
-from trainer import config as configs
+from trainer.command import open_run
 from trainer.errors import TrainingError
 from trainer.run_folder import RunFolder
 
@@ -45,7 +42,7 @@ def main(arguments=None):
     parser.add_argument("--noise", help="folder of noise, at any depth")
     options = parser.parse_args(arguments)
     try:
-        task = open_run(options.run)
+        task = open_run(options.run, ("kws", "slu"))
         noises = find_noises(options.noise, task.config.data)
         folder = RunFolder(options.run)
         model = keras.models.load_model(folder / "model.keras")
@@ -58,32 +55,6 @@ def main(arguments=None):
         return 1
     print(text, end="")
     return 0
-
-
-def open_run(run):
-    """The `Task` of a finished run.
-
-    Args:
-        run: Path of its folder.
-    """
-    path = pathlib.Path(run)
-    missing = base.missing_parts(path, ["config.json", "model.keras"])
-    if missing:
-        raise TrainingError(
-            "`run` must be the folder of a finished run. Received: "
-            f"run='{run}', which has no {' and no '.join(missing)}."
-        )
-    saved = configs.read(path / "config.json")
-    name = saved.get("task")
-    if name not in ("kws", "slu"):
-        raise TrainingError(
-            "`run` must be a run of kws.py or slu.py. Received: "
-            f"run='{run}', a run of {name}.py."
-        )
-    task_class = TASKS[name].recipe_class()
-    config = configs.make(task_class.config_class, saved)
-    command.use_backend(config)
-    return task_class(config, progress=sys.stderr.isatty())
 
 
 def find_noises(folder, data):

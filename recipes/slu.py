@@ -93,7 +93,7 @@ class IntentRecognition(trainer.Task):
 
     def build(self):
         model = models.intent_recognizer(
-            num_intents=len(self.data.labels), **self.recurrent_arguments()
+            labels=self.data.labels, **self.recurrent_arguments()
         )
         self.group = models.group_samples(model)
         return model

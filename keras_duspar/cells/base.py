@@ -5,16 +5,26 @@ import inspect
 import keras
 from keras import ops
 
+from keras_duspar.cells import gru_arguments
 from keras_duspar.cells.numerics import matmul
 from keras_duspar.rounding import scheme
 from keras_duspar.rounding.quantizer import Quantizer
 from keras_duspar.utils import checks
 from keras_duspar.utils import docstrings
 
+
+def _initializer(name, value):
+    try:
+        return keras.initializers.get(value)
+    except ValueError as e:
+        hint = f"GRU's second argument is not ours: see {gru_arguments.PAGE}."
+        raise checks.bad_value(name, "an initializer", value, hint) from e
+
+
 # What an argument becomes, by the last word of its name.
 _CANONICAL = {
     "units": checks.positive_integer,
-    "initializer": lambda name, value: keras.initializers.get(value),
+    "initializer": _initializer,
     "regularizer": lambda name, value: keras.regularizers.get(value),
     "constraint": lambda name, value: keras.constraints.get(value),
     "dropout": lambda name, value: checks.number(name, value, "[0, 1)"),
@@ -89,6 +99,8 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
     recurrent_dropout = 0.0
 
     def __init__(self, units, *args, **kwargs):
+        known = {p.name for p in self.arguments}
+        gru_arguments.check(self, kwargs.keys() - known)
         given = self._declared().bind(units, *args, **kwargs)
         given.apply_defaults()
         # RNN draws dropout masks before its loop, as JAX needs it, only for
@@ -266,7 +278,8 @@ class RecurrentCell(keras.layers.SimpleRNNCell):
             raise ValueError(
                 f"`{argument}` of {type(self).__name__} must be "
                 f"{len(expected)} tensor(s): {listed}. Received "
-                f"{len(shapes)} of shape(s): {shapes}."
+                f"{len(shapes)} of shape(s): {shapes}. {gru_arguments.PAGE} "
+                "compares states with GRU's."
             )
 
     # Cost

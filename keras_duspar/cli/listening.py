@@ -4,10 +4,36 @@ import contextlib
 import sys
 
 from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.main import explain
 from keras_duspar.utils.audio_files import AudioFile
+from keras_duspar.utils.audio_files import AudioFileError
 
 # Shorter files are over before a bar would be of use.
 LONG_SECONDS = 30
+
+
+def for_each(paths, hear, command):
+    """Hears recordings; one that cannot be heard is named and left out.
+
+    Args:
+        paths: List of recordings.
+        hear: Callable that takes one of them.
+        command: String, the subcommand.
+
+    Returns:
+        The exit code: 0, or 1 if some could not be heard. If there is no
+        other, the error is raised.
+    """
+    failed = []
+    for path in paths:
+        try:
+            hear(path)
+        except (CommandError, AudioFileError) as error:
+            failed.append(path)
+            if len(failed) == len(paths):
+                raise
+            explain(command, error)
+    return int(bool(failed))
 
 
 @contextlib.contextmanager
@@ -15,7 +41,7 @@ def listening(path, rate, mono=True):
     """Opens a recording.
 
     Args:
-        path: The file.
+        path: The file, or `"-"` for the standard input.
         rate: Integer, the sample rate that is needed.
         mono: Boolean, whether to average the channels. Default: `True`.
 

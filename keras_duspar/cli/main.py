@@ -23,7 +23,7 @@ def main(arguments=None):
 
     Returns:
         Integer, the exit code: 0, or 2 after an error, of which one line on
-        the standard error tells.
+        the standard error tells; 1 if only some of several files failed.
     """
     parsed = make_parser().parse_args(arguments)
     # Before TensorFlow is imported, whose messages are not for users.
@@ -33,8 +33,7 @@ def main(arguments=None):
     except (CommandError, AudioFileError, ImportError) as error:
         if os.environ.get("KERAS_DUSPAR_DEBUG"):
             raise
-        message = " ".join(str(error).split())
-        print(f"keras-duspar {parsed.command}: {message}", file=sys.stderr)
+        explain(parsed.command, error)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -42,6 +41,12 @@ def main(arguments=None):
         # Whoever reads has enough. Nothing must be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def explain(command, error):
+    """Writes an error as one line."""
+    message = " ".join(str(error).split())
+    print(f"keras-duspar {command}: {message}", file=sys.stderr)
 
 
 def make_parser():

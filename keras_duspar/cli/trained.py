@@ -8,6 +8,8 @@ import zipfile
 import numpy as np
 
 from keras_duspar.cli.main import CommandError
+from keras_duspar.models import preset_files
+from keras_duspar.utils import checks
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 TASKS = {
@@ -15,24 +17,31 @@ TASKS = {
     "slu": ("intent_recognizer", "recognizes intents", "understand"),
     "se": ("speech_enhancer", "enhances speech", "enhance"),
 }
+# What is run if no model is given.
+DEFAULTS = {
+    "kws": "kws_duspar_128_commands12",
+    "slu": "slu_duspar_128_commands31",
+    "se": "se_duspar_116_vbd",
+}
 
 
-def add_arguments(parser, labels=True):
+def add_arguments(parser, task):
     """Adds the arguments that say which model is to be run."""
     parser.add_argument(
         "--model",
-        required=True,
+        default=DEFAULTS[task],
         metavar="MODEL",
-        help="folder of a training run, a .keras file, or a .tflite file, "
-        "which needs neither Keras nor its backend",
+        help="name of a preset, or a .tflite file, which need neither Keras "
+        "nor its backend; a .keras file, or the folder of a training run "
+        f"(default: the preset {DEFAULTS[task]})",
     )
-    if labels:
+    if task != "se":
         parser.add_argument(
             "--labels",
             metavar="FILE",
             help="names of the classes, one per line or as a JSON list; by "
-            "default those of the run or of the .tflite file, or labels.json "
-            "beside the model",
+            "default those of the run or of the model, or labels.json beside "
+            "it",
         )
 
 
@@ -40,8 +49,8 @@ def load(path, task, labels=None):
     """Loads a model with the names of its classes.
 
     Args:
-        path: Folder of a run, with `model.keras` and `config.json`, a
-            `.keras` file or a `.tflite` file.
+        path: Name of a preset, folder of a run, with `model.keras` and
+            `config.json`, a `.keras` file or a `.tflite` file.
         task: String, `"kws"`, `"slu"` or `"se"`: what it must be for.
         labels: File with the names of the classes, or `None`.
 
@@ -52,6 +61,15 @@ def load(path, task, labels=None):
         give an output, and `group`, the samples for each time step of the
         output.
     """
+    if preset_files.names_preset(path):
+        try:
+            folder = preset_files.preset_folder(path, "--model")
+        except ValueError as e:
+            raise CommandError(str(e)) from e
+        # A word is short, and its scores are a mean over all of it.
+        path = folder / (
+            preset_files.WHOLE if task == "kws" else preset_files.STREAMING
+        )
     if pathlib.Path(path).suffix == ".tflite":
         return TFLiteModel(path, task, labels)
     return KerasModel(path, task, labels)
@@ -72,16 +90,20 @@ class KerasModel:
         except Exception as e:  # of many kinds, for files that are no models
             reason = (str(e).strip() or type(e).__name__).splitlines()[0]
             raise CommandError(f"{file} cannot be loaded: {reason}") from e
-        check_task(file, config.get("task", model.name), task)
+        about = {
+            "task": getattr(model, "task", None) or model.name,
+            "labels": getattr(model, "labels", None),
+            **config,
+        }
+        check_task(file, about["task"], task)
         self.hop = Stream(model).hop
         # A multiple of 64 brings whole groups to the pooling layers.
         frames = 64 * max(1, round(SAMPLE_RATE / self.hop / 64))
         self._stream = Stream(model, frames)
         self.sample_rate = self._stream.sample_rate or SAMPLE_RATE
         self.group = models.group_samples(model) if task == "slu" else None
-        self.labels = find_labels(
-            file, config, labels, task, model.output_shape[-1]
-        )
+        classes = model.output_shape[-1]
+        self.labels = find_labels(file, about["labels"], labels, task, classes)
 
     def run(self, blocks):
         self._stream.reset()
@@ -107,11 +129,9 @@ class TFLiteModel:
         if task == "slu":
             rate = runner.description["layers"][-1]["steps_per_second"]
             self.group = round(self.sample_rate / rate)
-        config = {"labels": runner.labels} if runner.labels else {}
         classes = next(iter(runner.outputs.values()))[-1]
-        self.labels = find_labels(
-            pathlib.Path(path), config, labels, task, classes
-        )
+        path = pathlib.Path(path)
+        self.labels = find_labels(path, runner.labels, labels, task, classes)
 
     def run(self, blocks):
         if not self._runners[0].streaming:
@@ -190,35 +210,50 @@ def check_task(file, found, task):
     )
 
 
-def find_labels(file, config, given, task, classes):
-    """The names of the classes, or their numbers; `None` if there are none."""
+def find_labels(file, known, given, task, classes):
+    """The names of the classes, or their numbers; `None` if there are none.
+
+    Args:
+        file: The model.
+        known: List of strings, the labels of the run or of the model, or
+            `None`.
+        given: File with labels that go before these, or `None`.
+        task: String.
+        classes: Integer, how wide the model's output is.
+    """
     if task == "se":
         return None
     if task == "slu":
         classes -= 1  # the blank
     beside = file.parent / "labels.json"
     if given is not None:
-        given = pathlib.Path(given)
-        try:
-            text = given.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as e:
-            raise CommandError(f"{given} cannot be read: {e}") from e
-        source, labels = given, text.split("\n")
-        if text.lstrip().startswith("["):
-            labels = _read_json(given, list)
-        labels = [label.strip() for label in map(str, labels) if str(label)]
-    elif "labels" in config:
-        source, labels = "its training run", config["labels"]
+        source, labels = given, read_labels(given)
+    elif known:
+        source, labels = file, known
     elif beside.is_file():
         source, labels = beside, _read_json(beside, list)
     else:
         return [str(i) for i in range(classes)]
-    if not isinstance(labels, list) or len(labels) != classes:
-        count = len(labels) if isinstance(labels, list) else "no"
+    if len(labels) != classes:
         raise CommandError(
-            f"{source} has {count} labels, and {file} {classes} classes."
+            f"{source} has {len(labels)} labels, and {file} {classes} classes."
         )
-    return [str(label) for label in labels]
+    try:
+        return checks.labels("labels", labels, [classes])
+    except ValueError as e:
+        raise CommandError(f"{source}: {e}") from e
+
+
+def read_labels(path):
+    """The labels in a file, one per line or as a JSON list."""
+    path = pathlib.Path(path)
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise CommandError(f"{path} cannot be read: {e}") from e
+    if text.lstrip().startswith("["):
+        return [str(label).strip() for label in _read_json(path, list)]
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _read_json(path, kind):

@@ -5,6 +5,7 @@ import inspect
 import keras
 from keras import ops
 
+from keras_duspar.cells import gru_arguments
 from keras_duspar.cells.base import RecurrentCell
 from keras_duspar.layers import loop
 from keras_duspar.layers import native_loop
@@ -77,6 +78,7 @@ class RecurrentLayer(keras.layers.RNN):
     ):
         arguments = [p.name for p in self.cell_class.arguments]
         cell_kwargs = {n: kwargs.pop(n) for n in arguments if n in kwargs}
+        gru_arguments.check(self, kwargs)
         # With an explicit policy, not the global one at a later time, the
         # cell computes in the layer's dtype.
         policy = keras.dtype_policies.get(

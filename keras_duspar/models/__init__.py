@@ -1,4 +1,4 @@
-"""The paper's three models, with any registered recurrent layer."""
+"""The paper's three models, with any registered recurrent layer; presets."""
 
 from keras_duspar.utils import lazy
 
@@ -6,7 +6,9 @@ lazy.attach(
     __name__,
     {
         ".intent_recognizer": ["group_samples", "intent_recognizer"],
+        ".gru_replacement": ["from_gru"],
         ".keyword_spotter": ["keyword_spotter"],
+        ".preset_files": ["from_preset", "preset_card", "presets"],
         ".speech_enhancer": ["speech_enhancer"],
     },
 )

@@ -4,8 +4,9 @@ import keras
 
 from keras_duspar.audio import LogMel
 from keras_duspar.audio import TemporalPooling
-from keras_duspar.models.stack import AudioModel
 from keras_duspar.models.stack import audio_input
+from keras_duspar.models.stack import audio_model
+from keras_duspar.models.stack import count_classes
 from keras_duspar.models.stack import recurrent_layer
 from keras_duspar.utils import checks
 
@@ -13,12 +14,13 @@ from keras_duspar.utils import checks
 def intent_recognizer(
     recurrent="duspar",
     units=128,
-    num_intents=31,
+    num_intents=None,
     num_layers=2,
     pool_size=4,
     options=None,
     samples=None,
     name="intent_recognizer",
+    labels=None,
 ):
     """The paper's intent recognizer, from raw audio to scores for CTC.
 
@@ -29,7 +31,8 @@ def intent_recognizer(
         recurrent: String, name of a registered recurrent layer, or a
             subclass of `keras.layers.RNN`. Default: `"duspar"`.
         units: Positive integer, width of the recurrent layers. Default: 128.
-        num_intents: Positive integer, number of intents. Default: 31.
+        num_intents: Positive integer, number of intents. Default: `None`, as
+            many as `labels`, or 31.
         num_layers: Positive integer, number of recurrent layers. Default: 2.
         pool_size: Positive integer, number of frames that a pooling layer
             averages to one. Default: 4.
@@ -38,6 +41,8 @@ def intent_recognizer(
         samples: Positive integer, the fixed length of the audio, or `None`
             for any length. Default: `None`.
         name: String, the model's name.
+        labels: List of strings, the intents without the blank, which are
+            saved with the model. Default: `None`.
 
     Returns:
         A `keras.Model` that takes 16 kHz audio of shape `(batch, samples)`
@@ -52,7 +57,7 @@ def intent_recognizer(
     >>> tuple(model(np.zeros((1, 32000), "float32")).shape)
     (1, 7, 32)
     """
-    num_intents = checks.positive_integer("num_intents", num_intents)
+    num_intents = count_classes("num_intents", num_intents, labels, 31)
     num_layers = checks.positive_integer("num_layers", num_layers)
     audio = audio_input(samples)
     x = LogMel(padding="causal", name="log_mel")(audio)
@@ -62,7 +67,7 @@ def intent_recognizer(
     logits = keras.layers.Dense(
         num_intents + 1, name="classifier", dtype="float32"
     )(x)
-    return AudioModel(audio, logits, name=name)
+    return audio_model(audio, logits, name, "slu", labels)
 
 
 def group_samples(model):

@@ -3,8 +3,9 @@
 import keras
 
 from keras_duspar.audio import LogMel
-from keras_duspar.models.stack import AudioModel
 from keras_duspar.models.stack import audio_input
+from keras_duspar.models.stack import audio_model
+from keras_duspar.models.stack import count_classes
 from keras_duspar.models.stack import recurrent_layer
 from keras_duspar.utils import checks
 
@@ -12,11 +13,12 @@ from keras_duspar.utils import checks
 def keyword_spotter(
     recurrent="duspar",
     units=128,
-    num_classes=35,
+    num_classes=None,
     num_layers=2,
     options=None,
     samples=None,
     name="keyword_spotter",
+    labels=None,
 ):
     """The paper's keyword spotter, from raw audio to class scores.
 
@@ -27,13 +29,16 @@ def keyword_spotter(
         recurrent: String, name of a registered recurrent layer, or a
             subclass of `keras.layers.RNN`. Default: `"duspar"`.
         units: Positive integer, width of the recurrent layers. Default: 128.
-        num_classes: Positive integer, number of words. Default: 35.
+        num_classes: Positive integer, number of words. Default: `None`, as
+            many as `labels`, or 35.
         num_layers: Positive integer, number of recurrent layers. Default: 2.
         options: Dictionary of further arguments of the recurrent layers, such
             as `{"theta": 0.02}`. Default: `None`.
         samples: Positive integer, the fixed length of the audio, or `None`
             for any length. Default: `None`.
         name: String, the model's name.
+        labels: List of strings, the words, which are saved with the model.
+            Default: `None`.
 
     Returns:
         A `keras.Model` that takes 16 kHz audio of shape `(batch, samples)`
@@ -46,7 +51,7 @@ def keyword_spotter(
     >>> tuple(model(np.zeros((1, 16000), "float32")).shape)
     (1, 35)
     """
-    num_classes = checks.positive_integer("num_classes", num_classes)
+    num_classes = count_classes("num_classes", num_classes, labels, 35)
     num_layers = checks.positive_integer("num_layers", num_layers)
     audio = audio_input(samples)
     x = LogMel(padding="causal", name="log_mel")(audio)
@@ -56,4 +61,4 @@ def keyword_spotter(
     logits = keras.layers.GlobalAveragePooling1D(
         name="logits", dtype="float32"
     )(x)
-    return AudioModel(audio, logits, name=name)
+    return audio_model(audio, logits, name, "kws", labels)

@@ -6,8 +6,8 @@ import numpy as np
 from keras_duspar.audio import Frames
 from keras_duspar.audio import OverlapAdd
 from keras_duspar.audio.framing import hann
-from keras_duspar.models.stack import AudioModel
 from keras_duspar.models.stack import audio_input
+from keras_duspar.models.stack import audio_model
 from keras_duspar.models.stack import recurrent_layer
 from keras_duspar.utils import checks
 from keras_duspar.utils.audio_files import SAMPLE_RATE
@@ -119,7 +119,7 @@ def speech_enhancer(
     clean = OverlapAdd(hop_length, name="overlap_add", dtype="float32")(
         decoded, like=audio
     )
-    model = AudioModel(audio, clean, name=name)
+    model = audio_model(audio, clean, name, "se")
     _begin_as_identity(model, hop_length, mask_floor)
     return model
 

@@ -14,13 +14,61 @@ class AudioModel(keras.Model):
     `Input` before any layer sees it, so that 16-bit samples would become
     floats far beyond full scale. A model sees them itself, also in
     `predict()` and `fit()`.
+
+    Attributes:
+        task: String, what the model is for: `"kws"`, `"slu"` or `"se"`, or
+            `None`.
+        labels: List of strings, the names of the classes, or `None`. Task and
+            labels are saved with the model.
     """
+
+    task = None
+    _labels = None
+
+    @property
+    def labels(self):
+        return None if self._labels is None else list(self._labels)
+
+    @labels.setter
+    def labels(self, labels):
+        if labels is not None:
+            classes = self.output_shape[-1] - (self.task == "slu")  # the blank
+            labels = tuple(checks.labels("labels", labels, [classes]))
+        self._labels = labels
+
+    def get_config(self):
+        about = {"task": self.task, "labels": self.labels}
+        return {**super().get_config(), **about}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = dict(config)
+        task, labels = config.pop("task", None), config.pop("labels", None)
+        model = super().from_config(config, custom_objects)
+        model.task, model.labels = task, labels
+        return model
 
     def call(self, inputs, training=None, mask=None, **kwargs):
         for audio in keras.tree.flatten(inputs):
             if hasattr(audio, "dtype"):
                 checks.audio("inputs", audio)
         return super().call(inputs, training=training, mask=mask, **kwargs)
+
+
+def audio_model(audio, output, name, task, labels=None):
+    """The `AudioModel` of a task."""
+    model = AudioModel(audio, output, name=name)
+    model.task, model.labels = task, labels
+    return model
+
+
+def count_classes(name, count, labels, default):
+    """How many classes a model has: those given, the labels', or a default."""
+    if count is not None:
+        return checks.positive_integer(name, count)
+    if isinstance(labels, (list, tuple)) and labels:
+        return len(labels)
+    return default
 
 
 def recurrent_layer(recurrent, units, options, name):

@@ -12,6 +12,7 @@ from keras_duspar.layers.walking import quantized_layers
 from keras_duspar.quantization.dense import QuantizedDense
 from keras_duspar.rounding import scheme as schemes
 from keras_duspar.utils import checks
+from keras_duspar.utils.configs import keep_about
 
 # Keras' own layers, and what replaces them.
 _QUANTIZED = {
@@ -214,14 +215,33 @@ def _check_names(argument, names, model):
 
 
 def _copy(model, change, kernels=None):
+    """As `copy_graph()`, the copy with the weights of the model.
+
+    Args:
+        model: The model.
+        change: As for `copy_graph()`.
+        kernels: Dictionary of the `id()` of variables to the values that they
+            are to have in the copy, in place of their own.
+    """
+    copy, pairs = copy_graph(model, change)
+    for old, new in pairs:
+        for source, target in zip(_own(old), _own(new), strict=True):
+            value = (kernels or {}).get(id(source), source)
+            target.assign(ops.convert_to_numpy(value))
+    return copy
+
+
+def copy_graph(model, change):
     """A copy of a model whose layers were made from changed configurations.
 
     Args:
         model: The model.
         change: Callable that takes the class and the configuration of a layer
             and returns those of the copy.
-        kernels: Dictionary of the `id()` of variables to the values that they
-            are to have in the copy, in place of their own.
+
+    Returns:
+        The copy, with new weights, and a list of pairs of a layer and its
+        copy.
     """
     pairs = []
 
@@ -232,11 +252,7 @@ def _copy(model, change, kernels=None):
         return copy
 
     copy = keras.models.clone_model(model, clone_function=clone, recursive=True)
-    for old, new in pairs:
-        for source, target in zip(_own(old), _own(new), strict=True):
-            value = (kernels or {}).get(id(source), source)
-            target.assign(ops.convert_to_numpy(value))
-    return copy
+    return keep_about(model, copy), pairs
 
 
 def _changed(layer_class, config, change):
@@ -257,6 +273,8 @@ def _changed_value(value, change):
         return value
     new_class, config = _changed(layer_class, value["config"], change)
     name = keras.saving.get_registered_name(new_class)
+    # It is built for what it is given in the copy, not as it was here.
+    value = {k: v for k, v in value.items() if k != "build_config"}
     return {
         **value,
         "module": new_class.__module__

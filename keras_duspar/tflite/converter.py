@@ -64,10 +64,11 @@ def convert(
             no other value than the default. Default: `"float32"`.
         frames: Positive integer, the frames that one chunk of a stream
             completes. Default: 1.
-        labels: List of strings, the names of the classes, kept in the file.
-            Default: `None`.
+        labels: List of strings, the names of the classes, all different, kept
+            in the file; with CTC, without the blank. Default: `None`, which
+            stands for the labels of the model, if it has any.
         task: String, what the model does, kept in the file. Default: `None`,
-            which stands for the model's name.
+            which stands for the task of the model, or its name.
         output_names: List of strings, the names of the outputs in the
             signature. Default: `None`, which stands for the model's own.
         count: Boolean, whether a file of built-in operators counts the

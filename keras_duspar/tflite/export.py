@@ -21,6 +21,7 @@ from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite import writing
 from keras_duspar.tflite.tracing import Tracer
 from keras_duspar.utils import checks
+from keras_duspar.utils.configs import keep_about
 from keras_duspar.utils.nesting import all_layers
 
 
@@ -34,7 +35,10 @@ def export(model, streaming, ops, frames, labels, task, **options):
     model = in_float32(model)
     tracer = Tracer(model, ops, options["count"])
     names = output_names(model, options["output_names"])
-    check_labels(labels, model)
+    task = task or getattr(model, "task", None) or model.name
+    if labels is None:
+        labels = getattr(model, "labels", None)
+    check_labels(labels, model, task)
     build = _streaming_function if streaming else _whole_function
     function, specs, details = build(model, tracer, names, frames)
     signature = "step" if streaming else "predict"
@@ -47,7 +51,7 @@ def export(model, streaming, ops, frames, labels, task, **options):
     ]
     about = {
         "version": keras_duspar.__version__,
-        "task": task or model.name,
+        "task": task,
         "labels": labels,
         **_rates(model),
         "streaming": streaming,
@@ -88,7 +92,7 @@ def in_float32(model):
     copy.set_weights(model.get_weights())
     for layer in all_layers(copy):
         layer.dtype_policy = "float32"
-    return copy
+    return keep_about(model, copy)
 
 
 def output_names(model, names):
@@ -106,20 +110,23 @@ def output_names(model, names):
     return names
 
 
-def check_labels(labels, model):
-    """Raises if the labels are not as many as the classes of the model.
+def check_labels(labels, model, task):
+    """Raises if the labels do not fit the classes of the model.
 
-    CTC has one more class than labels, the blank.
+    CTC, in which every time step has scores, has one more class than labels,
+    the blank.
     """
-    widths = [x.shape[-1] for x in model.outputs]
-    fits = labels is None or any(
-        width in (len(labels), len(labels) + 1) for width in widths
-    )
-    if not fits:
-        raise ValueError(
-            "`labels` must be as many as the model has classes. Received "
-            f"{len(labels)} labels for outputs of width {widths}."
-        )
+    if labels is None:
+        return
+    task = getattr(model, "task", None) or task
+    counts = []
+    for output in model.outputs:
+        width = output.shape[-1]
+        if task != "slu":
+            counts.append(width)
+        if task == "slu" or (len(output.shape) == 3 and task != "kws"):
+            counts.append(width - 1)
+    checks.labels("labels", labels, counts)
 
 
 def _whole_function(model, tracer, names, frames):

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 
 from keras_duspar import native
+from keras_duspar.models import preset_files
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite.arrays import check_array
@@ -16,16 +17,19 @@ from keras_duspar.utils import checks
 from keras_duspar.utils.joining import Join
 
 
-def load(path, delegate=True, num_threads=1):
+def load(path, delegate=True, num_threads=1, streaming=False):
     """Loads a `.tflite` file to run it.
 
     Args:
-        path: String or `pathlib.Path`, the file.
+        path: String or `pathlib.Path`, the file. A string may also be the name
+            of one of `keras_duspar.models.presets()`.
         delegate: Boolean, whether to load the delegate, which sparse
             operators need. A file of built-in operators runs without it.
             Default: `True`.
         num_threads: Positive integer, threads for built-in operators, and
             for the sequences of a batch in sparse ones. Default: 1.
+        streaming: Boolean, of a preset, whether to load its file that takes
+            chunks rather than the one for whole recordings. Default: `False`.
 
     Returns:
         A `Runner`.
@@ -38,6 +42,17 @@ def load(path, delegate=True, num_threads=1):
     print(runner.occupancy())
     ```
     """
+    if preset_files.names_preset(path):
+        folder = preset_files.preset_folder(path, "path")
+        file = preset_files.STREAMING if streaming else preset_files.WHOLE
+        path = folder / file
+    elif streaming:
+        raise checks.bad_value(
+            "streaming",
+            "False unless `path` is a preset",
+            streaming,
+            "Whether a file streams is chosen when it is converted.",
+        )
     return Runner(path, delegate, num_threads)
 
 

@@ -1,8 +1,10 @@
 """Audio files of any length, block by block."""
 
 import contextlib
+import io
 import os
 import pathlib
+import sys
 
 import numpy as np
 
@@ -37,13 +39,26 @@ class NotFiniteError(AudioFileError):
         super().__init__(path, "holds samples that are NaN or infinite")
 
 
+# How files begin that libsndfile does not read, where in them, and what they
+# are.
+_UNREADABLE = (
+    (4, b"ftyp", "an MPEG-4 file (.m4a, .mp4)"),
+    (0, b"\x1aE\xdf\xa3", "a Matroska or WebM file"),
+    (0, b"0&\xb2u\x8ef\xcf\x11", "a Windows Media file (.wma)"),
+    (0, b"#!AMR", "an AMR file"),
+    (0, b"\xff\xf1", "an AAC file"),
+    (0, b"\xff\xf9", "an AAC file"),
+)
+
+
 class AudioFile:
     """An audio file that is read once, from its start to its end.
 
     To be used in a `with` block. Needs the packages soundfile and soxr.
 
     Args:
-        path: The file, of any format that libsndfile reads.
+        path: The file, of any format that libsndfile reads, or `"-"` for the
+            standard input.
 
     Attributes:
         rate: Integer, samples per second.
@@ -56,25 +71,51 @@ class AudioFile:
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self._soundfile = optional_package("soundfile", "runtime")
-        if not self.path.is_file():
-            what = "is no file" if self.path.exists() else "does not exist"
-            raise AudioFileError(path, what)
-        if self.path.stat().st_size == 0:
-            raise AudioFileError(path, "is empty")
+        source = self._source()
         try:
-            self._file = self._soundfile.SoundFile(str(self.path))
+            self._file = self._soundfile.SoundFile(source)
         except PermissionError as e:
             raise AudioFileError(path, f"cannot be read: {e}") from e
         except (self._soundfile.SoundFileError, RuntimeError, TypeError) as e:
-            if not os.access(self.path, os.R_OK):
-                raise AudioFileError(path, "must not be read") from e
-            reason = "is no audio file, or a damaged one"
-            raise AudioFileError(path, reason) from e
+            raise AudioFileError(path, self._problem(source)) from e
         self.rate = self._file.samplerate
         self.channels = self._file.channels
         self.length = self._file.frames
         self.subtype = self._file.subtype
         self.read = 0
+
+    def _source(self):
+        """What soundfile reads: the path, or all of the standard input."""
+        if str(self.path) == "-":
+            content = sys.stdin.buffer.read()
+            if not content:
+                raise AudioFileError(self.path, "(the standard input) is empty")
+            return io.BytesIO(content)
+        if not self.path.is_file():
+            what = "is no file" if self.path.exists() else "does not exist"
+            raise AudioFileError(self.path, what)
+        if self.path.stat().st_size == 0:
+            raise AudioFileError(self.path, "is empty")
+        return str(self.path)
+
+    def _problem(self, source):
+        """Why soundfile does not read it."""
+        if isinstance(source, io.BytesIO):
+            start = source.getvalue()[:16]
+        elif not os.access(source, os.R_OK):
+            return "must not be read"
+        else:
+            with open(source, "rb") as file:
+                start = file.read(16)
+        for offset, begins, what in _UNREADABLE:
+            if start[offset:].startswith(begins):
+                name = self.path.stem if self.path.stem != "-" else "talk"
+                return (
+                    f"is {what}, which libsndfile does not read. Convert it: "
+                    f"`ffmpeg -i {self.path} {name}.wav`, on a Mac also "
+                    f"`afconvert -f WAVE -d LEI16 {self.path} {name}.wav`"
+                )
+        return "is no audio file, or a damaged one"
 
     def __enter__(self):
         return self

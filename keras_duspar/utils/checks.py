@@ -78,6 +78,31 @@ def choice(name, value, choices):
     return value
 
 
+def labels(name, value, counts):
+    """Returns the names of classes as a list of different, non-empty strings.
+
+    Args:
+        name: String, the argument's name.
+        value: List or tuple.
+        counts: Integers, how many there may be.
+    """
+    listed = " or ".join(str(count) for count in dict.fromkeys(counts))
+    expected = f"a list of {listed} different strings, none of them empty"
+    if not isinstance(value, (list, tuple)) or not all(
+        isinstance(label, str) and label.strip() for label in value
+    ):
+        raise bad_value(name, expected, value)
+    doubled = sorted({label for label in value if value.count(label) > 1})
+    if doubled:
+        raise bad_value(name, expected, value, f"Doubled: {doubled}.")
+    if len(value) not in counts:
+        raise ValueError(
+            f"`{name}` must be {expected}, one for each class. Received "
+            f"{len(value)}: {', '.join(value[:3])}, ..."
+        )
+    return list(value)
+
+
 def float_dtype(name, dtype):
     """Raises unless `dtype` is a floating-point type."""
     import keras  # noqa: PLC0415 - tensors come from Keras, arrays do not

@@ -5,6 +5,14 @@ import inspect
 import keras
 
 
+def keep_about(model, copy):
+    """Returns a copy of a model, with the task and labels of the model."""
+    for name in ("task", "labels"):
+        if getattr(model, name, None) is not None:
+            setattr(copy, name, getattr(model, name))
+    return copy
+
+
 def own_config(instance, cls):
     """The arguments that a class adds to those of Keras' class below it.
 

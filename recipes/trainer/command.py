@@ -8,8 +8,10 @@ import sys
 import keras
 import rich.console
 
+from datasets import base
 from datasets.base import DataError
 from keras_duspar import startup
+from tasks import TASKS
 from trainer import config as configs
 from trainer import distributed
 from trainer import engine
@@ -92,6 +94,35 @@ def train(
             )
 
     return task, engine.run(task, folder, console, job, begin)
+
+
+def open_run(run, tasks=tuple(TASKS), **changed):
+    """The `Task` of a finished run.
+
+    Args:
+        run: Path of its folder.
+        tasks: Names of the tasks that it may be for. Default: all.
+        **changed: Settings that are not those of the run, such as `data`.
+    """
+    path = pathlib.Path(run)
+    missing = base.missing_parts(path, ["config.json", "model.keras"])
+    if missing:
+        raise TrainingError(
+            "`run` must be the folder of a finished run. Received: "
+            f"run='{run}', which has no {' and no '.join(missing)}."
+        )
+    saved = configs.read(path / "config.json")
+    name = saved.get("task")
+    if name not in tasks:
+        listed = " or ".join(f"{task}.py" for task in tasks)
+        raise TrainingError(
+            f"`run` must be a run of {listed}. Received: run='{run}', a run "
+            f"of {name}.py."
+        )
+    task_class = TASKS[name].recipe_class()
+    config = configs.make(task_class.config_class, {**saved, **changed})
+    use_backend(config)
+    return task_class(config, progress=sys.stderr.isatty())
 
 
 def parse(task_class, arguments):

@@ -34,6 +34,8 @@ def files(tmp_path):
     (tmp_path / "text.keras").write_text("no model at all")
     (tmp_path / "three.json").write_text(json.dumps(["a", "b", "c"]))
     (tmp_path / "object.json").write_text(json.dumps({"a": 1}))
+    (tmp_path / "doubled.txt").write_text("a\nb\nc\nd\na\n")
+    (tmp_path / "voice.m4a").write_bytes(b"\0\0\0\x20ftypM4A \0\0\0\0")
     (tmp_path / "folder.wav").mkdir()
     return tmp_path
 
@@ -59,6 +61,8 @@ def fails(capsys, *arguments):
         ("nan.wav", "NaN or infinite"),
         ("loud.wav", "samples up to 50, where full scale is 1"),
         ("short.wav", "too short"),
+        ("voice.m4a", "is an MPEG-4 file"),
+        ("voice.m4a", "voice.m4a voice.wav`, on a Mac also `afconvert"),
     ],
 )
 def test_bad_recordings(name, message, files, trained, capsys):
@@ -97,6 +101,7 @@ def test_bad_models(files, trained, capsys):
     kws = [runs / "kws", "--labels"]
     assert "has 3 labels" in spot(*kws, files / "three.json")
     assert "has 1 labels" in spot(*kws, files / "object.json")
+    assert "Doubled: ['a']" in spot(*kws, files / "doubled.txt")
     assert "cannot be read" in spot(*kws, files / "no.json")
     run = files / "run"
     run.mkdir()
@@ -118,6 +123,26 @@ def test_bad_outputs(files, trained, capsys):
     ):
         error = fails(capsys, "enhance", good, clean, *model)
         assert "cannot be written" in error and message in error
+    # Neither the recording itself, by any name, nor another file.
+    before = good.read_bytes()
+    (files / "link.wav").symlink_to(good)
+    for clean in (good, files / "link.wav"):
+        for more in ([], ["--overwrite"]):
+            error = fails(capsys, "enhance", good, clean, *model, *more)
+            assert "is the recording itself" in error
+    error = fails(capsys, "enhance", good, files / "short.wav", *model)
+    assert "short.wav exists: `--overwrite` replaces it" in error
+    assert good.read_bytes() == before
+    for many in (
+        [good],
+        [good, files / "b.wav", files / "c.wav"],
+    ):
+        assert "`--out FOLDER`" in fails(capsys, "enhance", *many, *model)
+    out = ["--out", files]
+    error = fails(capsys, "enhance", good, *model, "--out", files / "none")
+    assert "`--out` must be a folder" in error
+    error = fails(capsys, "enhance", good, good, *model, *out)
+    assert "different names" in error
     assert "spots words" in fails(
         capsys, "enhance", good, files / "a.wav", "--model", runs / "kws"
     )
@@ -134,6 +159,7 @@ def test_nothing_is_left_of_a_failed_output(files, trained, capsys):
     assert sorted(os.listdir(files)) == before
     # What was there before stays.
     good = (files / "good.wav").read_bytes()
+    arguments += ["--overwrite"]
     fails(capsys, "enhance", files / "nan.wav", files / "good.wav", *arguments)
     assert (files / "good.wav").read_bytes() == good
 
@@ -151,7 +177,7 @@ def test_packages_that_are_missing(
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["spot"], ["spot", "a.wav"], ["sing", "a.wav"]]
+    "arguments", [[], ["spot"], ["convert", "a.keras"], ["sing", "a.wav"]]
 )
 def test_bad_command_lines(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
@@ -257,7 +283,8 @@ for minutes in (2, 32):
     with soundfile.SoundFile(noisy, "w", 8000, 1) as file:
         for _ in range(minutes):
             file.write(block)
-    assert main(["enhance", noisy, clean, "--model", model]) == 0
+    files = [noisy, clean, "--overwrite"]
+    assert main(["enhance", *files, "--model", model]) == 0
     assert soundfile.info(clean).frames == minutes * 60 * 8000
     print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """

@@ -10,12 +10,14 @@ import pytest
 import soundfile
 
 import keras_duspar
+from keras_duspar.cli.trained import DEFAULTS
 from keras_duspar.losses import ctc_decode
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.any_backend
 
 KEPT = ROOT / "tests" / "kept" / "0.1.0"
+TASKS = {"spot": "kws", "understand": "slu", "enhance": "se"}
 BLOCKED = """
 import sys
 
@@ -61,6 +63,18 @@ def check_commands(python, folder, before=""):
         ["benchmark", spotter, "--table", str(times)],
         ["benchmark", spotter, "--audio", wav, "--seconds", "0.05", "--json"],
     ]
+    # Without a model: the presets.
+    presets = keras_duspar.models.presets()
+    with_default = [
+        command
+        for command in (
+            ["spot", wav, "--json"],
+            ["understand", wav, "--json"],
+            ["enhance", wav, str(folder / "c.wav"), "--json"],
+        )
+        if DEFAULTS[TASKS[command[0]]] in presets
+    ]
+    commands = [["presets"], *with_default, *commands]
     done = subprocess.run(
         [python, "-c", before + RUN, json.dumps(commands)],
         env={k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"},
@@ -69,7 +83,16 @@ def check_commands(python, folder, before=""):
         text=True,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    spot, understand, enhance, inspect, *rest = done.stdout.splitlines()
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[2 : 2 + len(presets)]] == [
+        *presets
+    ]
+    lines = lines[2 + len(presets) :]
+    assert with_default
+    for line in lines[: len(with_default)]:
+        check_default(json.loads(line), expected["audio"])
+    lines = lines[len(with_default) :]
+    spot, understand, enhance, inspect, *rest = lines
     table, benchmark = rest[:8], rest[8:]
 
     scores = np.exp(expected["spotter.tflite"].astype("float64"))
@@ -92,6 +115,21 @@ def check_commands(python, folder, before=""):
     (measured,) = json.loads("".join(benchmark))
     occupancy = expected["spotter.occupancy"]
     assert measured["occupancy"] == pytest.approx(occupancy, abs=0.1)
+
+
+def check_default(answer, audio):
+    """Compares an answer of a default preset with the preset itself."""
+    if "words" in answer:
+        runner = keras_duspar.tflite.load(DEFAULTS["kws"])
+        best = runner.labels[runner(audio).argmax()]
+        assert answer["words"][0]["word"] == best
+    elif "intents" in answer:
+        runner = keras_duspar.tflite.load(DEFAULTS["slu"])
+        assert set(answer["intents"]) <= set(runner.labels)
+    else:
+        clean, _ = soundfile.read(answer["output"], dtype="float32")
+        runner = keras_duspar.tflite.load(DEFAULTS["se"], streaming=True)
+        np.testing.assert_allclose(clean, runner(audio), atol=2e-5)
 
 
 def test_keras_and_backends_are_blocked(tmp_path):

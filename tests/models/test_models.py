@@ -201,6 +201,37 @@ def test_bad_arguments(build):
         build(samples=-1)
 
 
+LABELS = ["yes", "no", "sí"]
+
+
+@pytest.mark.parametrize("build", BUILDERS[:2])
+def test_labels_are_saved(build, tmp_path):
+    model = build("duspar", 4, labels=LABELS)
+    assert model.output_shape[-1] == 3 + (build is intent_recognizer)
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    rounded = keras_duspar.quantize(loaded, "int8")
+    task = "kws" if build is keyword_spotter else "slu"
+    for found in (model, loaded, rounded):
+        assert (found.task, found.labels) == (task, LABELS)
+    assert build("duspar", 4).labels is None
+    assert speech_enhancer("spar", 4, num_layers=1).task == "se"
+
+
+@pytest.mark.parametrize("build", BUILDERS[:2])
+@pytest.mark.parametrize(
+    "labels",
+    [[], "yes", 3, ["yes", ""], ["yes", "no", "yes"], ["yes", None, "no"]],
+)
+def test_bad_labels(build, labels):
+    with pytest.raises(ValueError, match="`labels` must be a list of"):
+        build("spar", 4, labels=labels)
+    count = "num_classes" if build is keyword_spotter else "num_intents"
+    for wrong in (2, 4):
+        with pytest.raises(ValueError, match="`labels` must be.*Received 3"):
+            build("spar", 4, labels=LABELS, **{count: wrong})
+
+
 def test_bad_classes():
     with pytest.raises(ValueError, match="`num_classes` must be"):
         keyword_spotter(num_classes=0)

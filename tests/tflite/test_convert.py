@@ -12,6 +12,7 @@ import pytest
 import keras_duspar
 from keras_duspar import tflite
 from keras_duspar.tflite import converter
+from keras_duspar.tflite import export
 from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite import other_backend
 from tests.conftest import ROOT
@@ -20,6 +21,7 @@ from tests.tflite.conftest import make_audio
 from tests.tflite.conftest import make_model
 
 pytestmark = pytest.mark.any_backend
+WORDS = [f"word {i}" for i in range(35)]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,11 @@ pytestmark = pytest.mark.any_backend
         ({"frames": 2}, "`frames` must be 1 unless `streaming=True`"),
         ({"count": True}, "`count` must be False"),
         ({"labels": "yes"}, "`labels` must be a list of strings"),
-        ({"labels": ["yes"]}, "`labels` must be as many .* 1 labels"),
+        ({"labels": []}, "`labels` must be a list of 35 .* Received 0"),
+        ({"labels": WORDS[:34]}, "`labels` must be a list of 35 .* 34: word 0"),
+        ({"labels": [*WORDS, "more"]}, "`labels` must .* Received 36"),
+        ({"labels": [*WORDS[:34], " "]}, "`labels` must .* none of them empty"),
+        ({"labels": [*WORDS[:34], "word 1"]}, "Doubled: ..word 1"),
         ({"output_names": ["a", "b"]}, "`output_names` must be 1 different"),
     ],
 )
@@ -108,17 +114,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_what_is_kept(tmp_path):
-    labels = [f"word {i}" for i in range(35)]
     path = tflite.convert(
         make_model("spotter"),
         tmp_path / "m.tflite",
         streaming=True,
-        labels=labels,
+        labels=WORDS,
         task="keywords",
         output_names=["my scores"],
     )
     runner = tflite.load(path)
-    assert runner.labels == labels and runner.task == "keywords"
+    assert runner.labels == WORDS and runner.task == "keywords"
     assert (runner.sample_rate, runner.hop, runner.samples) == (16000, 256, 256)
     assert list(runner.outputs) == ["my scores"]
     text = str(tflite.inspect(path))
@@ -165,11 +170,12 @@ def test_trained_on_jax(tmp_path):
 import sys, keras, keras_duspar
 assert keras.backend.backend() == "jax"
 model = keras.models.load_model(sys.argv[1])
-keras_duspar.tflite.convert(
-    model, sys.argv[2], streaming=True, labels=["a"] * 35)
+keras_duspar.tflite.convert(model, sys.argv[2], streaming=True)
 """
     source, path = tmp_path / "m.keras", tmp_path / "m.tflite"
-    make_model("spotter").save(source)
+    model = make_model("spotter")
+    model.labels = WORDS
+    model.save(source)
     done = subprocess.run(
         [sys.executable, "-c", code, str(source), str(path)],
         env={**os.environ, "KERAS_BACKEND": "jax"},
@@ -181,7 +187,28 @@ keras_duspar.tflite.convert(
     audio = make_audio(2048)
     runner = tflite.load(path)
     assert_close(runner(audio), make_model("spotter")(audio))
-    assert runner.labels == ["a"] * 35
+    assert (runner.labels, runner.task) == (WORDS, "kws")
+
+
+def test_labels_and_the_blank_of_ctc(tmp_path):
+    """It has no label; where a model does not tell, one more may be it."""
+    path = tmp_path / "m.tflite"
+    x = keras.Input((None, 4))
+    y = keras.layers.Dense(4)(keras_duspar.SpaR(5, return_sequences=True)(x))
+    sequence, last = keras.Model(x, y), keras.Model(x, y[:, -1])
+    recognizer = keras_duspar.models.intent_recognizer("spar", 4, 3)
+    for model, counts in (
+        (sequence, (3, 4)),
+        (last, (4,)),
+        (recognizer, (3,)),
+    ):
+        for count in (2, 3, 4, 5):
+            labels = WORDS[:count]
+            if count in counts:
+                export.check_labels(labels, model, "anything")
+                continue
+            with pytest.raises(ValueError, match="`labels` must be a list"):
+                tflite.convert(model, path, labels=labels)
 
 
 def test_errors_of_the_other_process(tmp_path, monkeypatch):
@@ -205,6 +232,6 @@ def test_errors_of_the_other_process(tmp_path, monkeypatch):
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(ValueError, match="`labels` must be as many"):
+    with pytest.raises(ValueError, match="`labels` must be a list of 35"):
         other_backend.convert(source, tmp_path / "m.tflite", options)
     assert not (tmp_path / "m.tflite").exists()

@@ -11,8 +11,6 @@ Files with sparse operators, the default, need the delegate of this package
 with --ops builtin run in any TFLite runtime, more slowly.
 """
 
-import pathlib
-
 import numpy as np
 
 from keras_duspar.cli import trained
@@ -74,8 +72,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--labels",
         metavar="FILE",
-        help="a text file with one class name per line, kept in the "
-        ".tflite file (default: those of the run)",
+        help="names of the classes, one per line or as a JSON list, kept in "
+        "the .tflite file (default: those of the run or of the model)",
     )
     parser.add_argument("--task", help="what the model does, kept in the file")
     parser.add_argument(
@@ -104,8 +102,7 @@ def run(arguments):
     options["task"] = options["task"] or config.get("task")
     try:
         if arguments.labels:
-            text = pathlib.Path(arguments.labels).read_text()
-            options["labels"] = [line for line in text.splitlines() if line]
+            options["labels"] = trained.read_labels(arguments.labels)
         if arguments.representative:
             options["representative"] = [
                 read_mono(recording, trained.SAMPLE_RATE)[np.newaxis]

@@ -5,53 +5,135 @@ channels and the length of the input; what the model does not hear, above
 half of its own sample rate, is left out.
 """
 
+import json
+import os
+import pathlib
 import time
 
 import numpy as np
 
 from keras_duspar.cli import trained
+from keras_duspar.cli.listening import for_each
 from keras_duspar.cli.listening import listening
+from keras_duspar.cli.main import CommandError
 from keras_duspar.utils.audio_files import Resampler
 from keras_duspar.utils.audio_files import writing
 
 
 def add_arguments(parser):
     """Adds the arguments of the command."""
-    parser.add_argument("noisy", help="the recording")
     parser.add_argument(
-        "clean", help="the file to write; its suffix says the format"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="the recording and the file to write, whose suffix says the "
+        "format; with --out, recordings; - reads stdin",
     )
-    trained.add_arguments(parser, labels=False)
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="write into this folder, by the names of the recordings",
+    )
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace files that are there; never the recording itself",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object per line"
+    )
+    trained.add_arguments(parser, "se")
 
 
 def run(arguments):
     """Runs the command."""
+    outputs = find_outputs(arguments)
     model = trained.load(arguments.model, "se")
+
+    def hear(noisy):
+        clean = outputs[noisy]
+        check_output(noisy, clean, arguments.overwrite)
+        report(clean, enhance(model, noisy, clean), arguments.json)
+
+    return for_each(list(outputs), hear, "enhance")
+
+
+def find_outputs(arguments):
+    """Dictionary of recording to the file to write."""
+    if arguments.out is None:
+        if len(arguments.files) != 2:
+            raise CommandError(
+                "The arguments must be a recording and the file to write, or "
+                "recordings and `--out FOLDER`. Received: "
+                f"{' '.join(arguments.files)}."
+            )
+        noisy, clean = arguments.files
+        return {noisy: pathlib.Path(clean)}
+    folder = pathlib.Path(arguments.out)
+    if not folder.is_dir():
+        raise CommandError(
+            f"`--out` must be a folder. Received: {folder}, which is none."
+        )
+    names = {p: "stdin.wav" if p == "-" else p for p in arguments.files}
+    outputs = {p: folder / pathlib.Path(name).name for p, name in names.items()}
+    if len(set(outputs.values())) < len(arguments.files):
+        raise CommandError(
+            "With `--out`, the recordings must have different names."
+        )
+    return outputs
+
+
+def check_output(noisy, clean, overwrite):
+    """Raises if a file must not be written."""
+    if not clean.is_file():
+        return
+    if noisy != "-" and os.path.exists(noisy) and clean.samefile(noisy):
+        raise CommandError(
+            f"{clean} is the recording itself, which is never overwritten: "
+            "name another file."
+        )
+    if not overwrite:
+        raise CommandError(
+            f"{clean} exists: `--overwrite` replaces it, or name another file."
+        )
+
+
+def enhance(model, noisy, clean):
+    """Enhances a recording; returns what is to be told of it."""
     began = time.perf_counter()
     with (
-        listening(arguments.noisy, model.sample_rate, mono=False) as (
-            file,
-            blocks,
-        ),
-        writing(
-            arguments.clean, file.rate, file.channels, file.subtype
-        ) as write,
+        listening(noisy, model.sample_rate, mono=False) as (file, blocks),
+        writing(clean, file.rate, file.channels, file.subtype) as write,
     ):
         back = Resampler(model.sample_rate, file.rate, file.channels)
         written = 0
         for block in model.run(blocks):
-            clean = back(block)
+            part = back(block)
             # Converting twice may add a sample, but none beyond what was read.
-            clean = clean[:, : file.read - written]
-            write(clean)
-            written += clean.shape[1]
-        clean = back(np.zeros((file.channels, 0), "float32"), last=True)
+            part = part[:, : file.read - written]
+            write(part)
+            written += part.shape[1]
+        part = back(np.zeros((file.channels, 0), "float32"), last=True)
         missing = file.read - written
-        clean = clean[:, :missing]
-        write(np.pad(clean, [(0, 0), (0, missing - clean.shape[1])]))
-    seconds = file.read / file.rate
-    took = time.perf_counter() - began
+        part = part[:, :missing]
+        write(np.pad(part, [(0, 0), (0, missing - part.shape[1])]))
+    return {
+        "file": str(noisy),
+        "output": str(clean),
+        "seconds": round(file.read / file.rate, 3),
+        "channels": file.channels,
+        "sample_rate": file.rate,
+        "took": round(time.perf_counter() - began, 3),
+    }
+
+
+def report(clean, done, as_json):
+    """Prints what was written."""
+    if as_json:
+        print(json.dumps(done), flush=True)
+        return
     print(
-        f"{arguments.clean}: {seconds:.2f} s, {file.channels} channel(s) at "
-        f"{file.rate} Hz, in {took:.2f} s"
+        f"{clean}: {done['seconds']:.2f} s, {done['channels']} channel(s) at "
+        f"{done['sample_rate']} Hz, in {done['took']:.2f} s",
+        flush=True,
     )

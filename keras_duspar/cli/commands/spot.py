@@ -11,14 +11,17 @@ import numpy as np
 from keras_duspar.cli import trained
 from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.argument_types import probability
+from keras_duspar.cli.listening import for_each
 from keras_duspar.cli.listening import listening
 from keras_duspar.cli.listening import too_short
 
 
 def add_arguments(parser):
     """Adds the arguments of the command."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="recordings")
-    trained.add_arguments(parser)
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="recordings; - reads stdin"
+    )
+    trained.add_arguments(parser, "kws")
     parser.add_argument(
         "--top",
         type=positive(int),
@@ -54,7 +57,8 @@ def add_arguments(parser):
 def run(arguments):
     """Runs the command."""
     model = trained.load(arguments.model, "kws", arguments.labels)
-    for path in arguments.files:
+
+    def hear(path):
         with listening(path, model.sample_rate) as (_, blocks):
             if arguments.every is None:
                 answers = [({}, last_output(model, blocks))]
@@ -64,6 +68,8 @@ def run(arguments):
                 if logits is None:
                     raise too_short(path)
                 report(path, times, best(model, logits[0], arguments))
+
+    return for_each(arguments.files, hear, "spot")
 
 
 def last_output(model, blocks):

@@ -6,6 +6,7 @@ import json
 import numpy as np
 
 from keras_duspar.cli import trained
+from keras_duspar.cli.listening import for_each
 from keras_duspar.cli.listening import listening
 from keras_duspar.cli.listening import too_short
 from keras_duspar.losses import ctc_decode
@@ -13,8 +14,10 @@ from keras_duspar.losses import ctc_decode
 
 def add_arguments(parser):
     """Adds the arguments of the command."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="recordings")
-    trained.add_arguments(parser)
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="recordings; - reads stdin"
+    )
+    trained.add_arguments(parser, "slu")
     parser.add_argument(
         "--json", action="store_true", help="one JSON object per line"
     )
@@ -25,7 +28,8 @@ def run(arguments):
     model = trained.load(arguments.model, "slu", arguments.labels)
     # Fills the last group of frames, so that a command's end is heard.
     silence = np.zeros((1, model.group - 1), "float32")
-    for path in arguments.files:
+
+    def hear(path):
         with listening(path, model.sample_rate) as (file, blocks):
             # A few groups per second: these may be kept.
             parts = list(model.run(itertools.chain(blocks, [silence])))
@@ -41,3 +45,5 @@ def run(arguments):
         else:
             found = "  ".join(intents) or "(nothing)"
             print(f"{path}  {found}", flush=True)
+
+    return for_each(arguments.files, hear, "understand")
