@@ -59,6 +59,8 @@ class RecurrentLayer(keras.layers.RNN):
     """
 
     cell_class = None
+    # The name of a class' layers, if it is not Keras' form of the class name.
+    default_name = None
 
     def __init__(
         self,
@@ -73,6 +75,10 @@ class RecurrentLayer(keras.layers.RNN):
         implementation="auto",
         **kwargs,
     ):
+        prefix = vars(type(self)).get("default_name")
+        if kwargs.get("name") is None and prefix is not None:
+            count = keras.backend.get_uid(prefix) - 1
+            kwargs["name"] = f"{prefix}_{count}" if count else prefix
         arguments = [p.name for p in self.cell_class.arguments]
         cell_kwargs = {n: kwargs.pop(n) for n in arguments if n in kwargs}
         # With an explicit policy, not the global one at a later time, the

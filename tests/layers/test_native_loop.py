@@ -188,7 +188,7 @@ def test_fit_follows_the_same_curve_every_time(runs):
     losses, model = fit("auto")
     assert runs
     assert re.fullmatch(
-        r"native \(\w+\): du_spa_r\w*, spa_r\w*",
+        r"native \(\w+\): duspar\w*, spar\w*",
         native_loop.used_by(model.layers),
     )
     np.testing.assert_allclose(losses, expected, rtol=1e-4)

@@ -248,3 +248,37 @@ def test_stream_of_features(tmp_path, x, ops):
     runner.reset()
     for t in range(4):
         assert_close(runner.step(x[0, t : t + 1]), model(x[:1, : t + 1])[0])
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_subclassed_model(tmp_path, x, streaming):
+    class Spotter(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.recurrent = keras_duspar.DuSpaR(5, return_sequences=True)
+            self.pool = keras.layers.GlobalAveragePooling1D()
+            self.head = keras.layers.Dense(3)
+
+        def call(self, inputs, training=False):
+            hidden = self.recurrent(inputs, training=training)
+            return self.head(self.pool(keras.ops.relu(hidden)))
+
+    model = Spotter()
+    with pytest.raises(ValueError, match="`model` must be built.*on data once"):
+        tflite.convert(model, tmp_path / "m.tflite")
+    model(x[:, :4])
+    randomize(model, 0.5)
+    path = tflite.convert(model, tmp_path / "m.tflite", streaming=streaming)
+    assert len(tflite.inspect(path).sparse) == 1
+    assert_close(tflite.load(path)(x), model(x), atol=1e-5)
+
+
+def test_inputs_in_a_list(tmp_path, x):
+    """The message tells shapes, not numbers."""
+    path = tflite.convert(
+        sequential(keras_duspar.SpaR(3)), tmp_path / "m.tflite"
+    )
+    runner = tflite.load(path)
+    shapes = r"list of 2 with tensors of shapes \[\(3, 11, 6\), \(2, 6\)\]"
+    with pytest.raises(ValueError, match=f"must be of shape.*{shapes}"):
+        runner([x, x[0, :2]])
