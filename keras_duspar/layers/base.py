@@ -40,7 +40,8 @@ class RecurrentLayer(keras.layers.RNN):
         implementation: `"auto"`, `"keras"` or `"native"`: what computes the
             loop over time in training. `"auto"` is the native library, which
             is faster, for `DuSpaR` and `SpaR` in float32 on a CPU, without
-            mask and dropout, if the library is there; else it is Keras.
+            dropout, if the library is there; else it is Keras. With a mask it
+            is Keras, too, if `return_state` or `stateful` is true.
             `"native"` raises an error where the library cannot be used.
             Inference is always computed by Keras. Default: `"auto"`.
         **kwargs: Arguments of `keras.layers.Layer`, such as `name` and
@@ -188,7 +189,7 @@ class RecurrentLayer(keras.layers.RNN):
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         if training and native_loop.is_used(self, sequences, mask):
-            return native_loop.run(self, sequences, initial_state)
+            return native_loop.run(self, sequences, initial_state, mask)
         return quantized_loop.run(
             self, self._run_loop, sequences, initial_state, mask, training
         )

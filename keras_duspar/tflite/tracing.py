@@ -121,11 +121,7 @@ class Tracer:
 
     def _run_operator(self, name, layer, sequences, states, mask):
         if mask is not None:
-            raise ValueError(
-                f"`model` masks time steps of its layer {name!r}, which a "
-                "sparse operator does not know. Convert it with "
-                '`ops="builtin"`, or without the mask.'
-            )
+            return self._run_valid(name, layer, sequences, states, mask)
         cell = layer.cell
         op, constants, weights, operands = self._constants[name]
         variables = op.kernels + op.biases
@@ -171,6 +167,24 @@ class Tracer:
         )
         self.operators.append((op.name, name, len(constants)))
         return outputs, new
+
+    def _run_valid(self, name, layer, sequences, states, mask):
+        """The operator, which knows no masks, on the valid steps alone."""
+        if layer.return_state:
+            raise ValueError(
+                f"`model` masks time steps of its layer {name!r} and needs the "
+                "states behind the last one, which a sparse operator does not "
+                'have then. Convert it with `ops="builtin"`.'
+            )
+
+        def run(sequences, count):
+            sequences = sequences[:, : tf.maximum(count, 1)]
+            return self._run_operator(name, layer, sequences, states, None)[0]
+
+        outputs = loop.over_valid_steps(
+            run, sequences, mask, layer.zero_output_for_mask
+        )
+        return outputs, states
 
     def _run_loop(self, name, layer, sequences, states, mask):
         with quantized_loop.prepared(layer.cell):

@@ -20,9 +20,9 @@ def functional(model):
     """
     if getattr(model, "inputs", None) or isinstance(model, keras.Sequential):
         return model
-    config = (model.get_build_config() if model.built else None) or {}
-    if "input_shape" not in config:
+    if not model.built:
         return model
+    shape = (model.get_build_config() or {}).get("input_shape")
     audio = any(hasattr(layer, "hop_length") for layer in all_layers(model))
 
     def make_input(shape):
@@ -36,9 +36,9 @@ def functional(model):
     if "training" in inspect.signature(model.call).parameters:
         options["training"] = False
     try:
-        inputs = keras.tree.map_shape_structure(
-            make_input, config["input_shape"]
-        )
+        if shape is None:  # where Keras could not trace it either
+            raise ValueError("the shape of the input is not known")
+        inputs = keras.tree.map_shape_structure(make_input, shape)
         outputs = model.call(inputs, **options)
         return keras.Model(inputs, outputs, name=model.name)
     except Exception as e:

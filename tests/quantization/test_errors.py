@@ -51,7 +51,7 @@ def test_arguments_of_quantize(model):
     with pytest.raises(ValueError, match="must be a `keras.Model`"):
         keras_duspar.quantize(model.layers[0])
     unbuilt = keras.Sequential([keras_duspar.DuSpaR(3)])
-    with pytest.raises(ValueError, match="sequential one that is built"):
+    with pytest.raises(ValueError, match="must be built"):
         keras_duspar.quantize(unbuilt)
     quantized = keras_duspar.quantize(model)
     with pytest.raises(ValueError, match="quantized already"):

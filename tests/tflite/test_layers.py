@@ -139,23 +139,41 @@ def test_builtin_layers(tmp_path, x):
     assert 0 < runner.occupancy()["delta_gru"]["dx"] < 1
 
 
-def test_masks_need_builtin_operators(tmp_path, x):
+@pytest.mark.parametrize("ops", ["sparse", "builtin"])
+def test_masks(tmp_path, x, ops):
     x[:, 3:5] = 0
     x[0, 8:] = 0
+    x[2] = 0
     model = sequential(
         keras.layers.Masking(),
         keras_duspar.DuSpaR(4, return_sequences=True, name="recurrent"),
-        keras_duspar.SpaR(4, return_sequences=True, zero_output_for_mask=True),
+        keras_duspar.SpaR(
+            4,
+            return_sequences=True,
+            zero_output_for_mask=True,
+            go_backwards=True,
+        ),
     )
     path = tmp_path / "m.tflite"
-    with pytest.raises(ValueError, match="masks time steps.*'recurrent'"):
-        tflite.convert(model, path)
-    tflite.convert(model, path, ops="builtin", count=True)
+    tflite.convert(model, path, ops=ops, count=ops == "builtin")
+    assert len(tflite.inspect(path).sparse) == (2 if ops == "sparse" else 0)
     runner = tflite.load(path)
+    assert_close(runner(x), model(x))
+    # One recording, of which the delegate counts the valid steps alone.
+    x = x[:1]
+    runner.reset_counters()
     assert_close(runner(x), model(x))
     expected = keras_duspar.profile(model, x)
     assert runner.profile().occupancy == pytest.approx(expected.occupancy)
     assert runner.profile().steps == expected.steps
+
+
+def test_states_behind_masks_need_builtin_operators(tmp_path):
+    inputs = keras.Input((None, 6))
+    layer = keras_duspar.DuSpaR(4, return_state=True, name="recurrent")
+    model = keras.Model(inputs, layer(keras.layers.Masking()(inputs)))
+    with pytest.raises(ValueError, match="masks time steps.*'recurrent'"):
+        tflite.convert(model, tmp_path / "m.tflite")
 
 
 @pytest.mark.parametrize("weights", ["bfloat16", "int8"])
