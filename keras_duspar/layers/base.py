@@ -41,7 +41,8 @@ class RecurrentLayer(keras.layers.RNN):
         implementation: `"auto"`, `"keras"` or `"native"`: what computes the
             loop over time in training. `"auto"` is the native library, which
             is faster, for `DuSpaR` and `SpaR` in float32 on a CPU, without
-            mask and dropout, if the library is there; else it is Keras.
+            dropout, if the library is there; else it is Keras. With a mask it
+            is Keras, too, if `return_state` or `stateful` is true.
             `"native"` raises an error where the library cannot be used.
             Inference is always computed by Keras. Default: `"auto"`.
         **kwargs: Arguments of `keras.layers.Layer`, such as `name` and
@@ -62,6 +63,8 @@ class RecurrentLayer(keras.layers.RNN):
     cell_class = None
     # A `metering.Meter` while the layer trains for a compute budget.
     meter = None
+    # The name of a class' layers, if it is not Keras' form of the class name.
+    default_name = None
 
     def __init__(
         self,
@@ -76,6 +79,10 @@ class RecurrentLayer(keras.layers.RNN):
         implementation="auto",
         **kwargs,
     ):
+        prefix = vars(type(self)).get("default_name")
+        if kwargs.get("name") is None and prefix is not None:
+            count = keras.backend.get_uid(prefix) - 1
+            kwargs["name"] = f"{prefix}_{count}" if count else prefix
         arguments = [p.name for p in self.cell_class.arguments]
         cell_kwargs = {n: kwargs.pop(n) for n in arguments if n in kwargs}
         gru_arguments.check(self, kwargs)
@@ -193,7 +200,7 @@ class RecurrentLayer(keras.layers.RNN):
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         if training and native_loop.is_used(self, sequences, mask):
-            return native_loop.run(self, sequences, initial_state)
+            return native_loop.run(self, sequences, initial_state, mask)
         return quantized_loop.run(
             self, self._run_loop, sequences, initial_state, mask, training
         )

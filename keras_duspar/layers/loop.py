@@ -67,6 +67,40 @@ def run(
     return last_output, outputs, list(states)[0 if mask is None else 1 :]
 
 
+def over_valid_steps(run, sequences, mask, zero_output_for_mask=False):
+    """The outputs of a loop that knows no masks, as if it knew them.
+
+    Valid steps come first, in their order, so that what follows them changes
+    none of their outputs; these then go back to where they belong. The final
+    states of the loop are not those of the last valid step.
+
+    Args:
+        run: Callable that takes the sequences and the largest number of valid
+            steps, and returns outputs for at least so many steps.
+        sequences: As the others, an argument of `run()`.
+
+    Returns:
+        The outputs of all steps.
+    """
+    mask = ops.cast(mask, "int32")
+    steps = ops.shape(mask)[1]
+    order = ops.argsort(ops.arange(steps) + steps * (1 - mask), axis=1)
+    sequences = _pick(sequences, order)
+    valid = ops.cumsum(mask, axis=1)
+    outputs = run(sequences, ops.max(valid))
+    outputs = _pick(outputs, ops.maximum(valid - 1, 0))
+    shown = ops.expand_dims(mask if zero_output_for_mask else valid, -1)
+    return ops.where(shown > 0, outputs, ops.zeros_like(outputs))
+
+
+def _pick(sequences, places):
+    """The steps at given places of each sequence, in a way TFLite has."""
+    batch, steps, features = ops.shape(sequences)
+    starts = ops.expand_dims(ops.arange(batch) * steps, 1)
+    rows = ops.reshape(sequences, (-1, features))
+    return ops.take(rows, starts + places, axis=0)
+
+
 def with_mask(
     step,
     sequences,

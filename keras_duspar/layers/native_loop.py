@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from keras_duspar import operators
+from keras_duspar.layers import loop
 from keras_duspar.native import library
 from keras_duspar.native import sparse_ops
 from keras_duspar.native import training as passes
@@ -111,8 +112,10 @@ def obstacle(layer, sequences=None, mask=None):
         return "`unroll` is True"
     if getattr(layer, "parallel", False):
         return "`parallel` is True"
-    if mask is not None:
-        return "the input has a mask"
+    if mask is not None and (layer.return_state or layer.stateful):
+        return "the input has a mask and the final states are needed"
+    if mask is not None and layer.meter is not None:
+        return "the input has a mask and a budget counts valid steps only"
     reason = missing()
     if reason is None and sequences is not None:
         if keras.backend.standardize_dtype(sequences.dtype) != "float32":
@@ -155,29 +158,44 @@ def bridge():
     return importlib.import_module(f"keras_duspar.native.{name}")
 
 
-def run(layer, sequences, initial_state):
+def run(layer, sequences, initial_state, mask=None):
     """Runs a layer's cell over the time axis of `sequences`.
 
     Args:
         layer: A `RecurrentLayer` for which there is no `obstacle()`.
         sequences: A 3D tensor, with shape `(batch, timesteps, features)`.
         initial_state: List of 2D tensors.
+        mask: Optional boolean tensor of shape `(batch, timesteps)`.
 
     Returns:
-        The last output, the outputs and the list of final states.
+        The last output, the outputs and the list of final states, which with
+        a mask are those behind the last step.
     """
     op = sparse_ops.sparse_op_of(layer.cell)
     if layer.go_backwards:
         sequences = ops.flip(sequences, axis=1)
+        mask = None if mask is None else ops.flip(mask, axis=1)
     options = passes.default_options(operators.BY_NAME[op.name].key)
     if layer.meter is not None:
         options = options._replace(width=layer.meter.width)
-    outputs, states, *occupancies = bridge().run(
-        options,
-        sequences,
-        initial_state,
-        [ops.convert_to_tensor(w) for w in op.kernels + op.biases],
-    )
-    if layer.meter is not None:
-        layer.meter.read(*occupancies)
+    states = initial_state
+
+    def all_steps(sequences, _=None):
+        nonlocal states
+        outputs, states, *occupancies = bridge().run(
+            options,
+            sequences,
+            initial_state,
+            [ops.convert_to_tensor(w) for w in op.kernels + op.biases],
+        )
+        if layer.meter is not None:
+            layer.meter.read(*occupancies)
+        return outputs
+
+    if mask is None:
+        outputs = all_steps(sequences)
+    else:
+        outputs = loop.over_valid_steps(
+            all_steps, sequences, mask, layer.zero_output_for_mask
+        )
     return outputs[:, -1], outputs, states

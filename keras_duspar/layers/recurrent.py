@@ -36,6 +36,7 @@ class DuSpaR(RecurrentLayer):
     """
 
     cell_class = DuSpaRCell
+    default_name = "duspar"
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -54,6 +55,7 @@ class SpaR(ParallelLayer):
     """
 
     cell_class = SpaRCell
+    default_name = "spar"
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -71,6 +73,7 @@ class MinGRU(ParallelLayer):
     """
 
     cell_class = MinGRUCell
+    default_name = "mingru"
 
 
 @keras.saving.register_keras_serializable(package="keras_duspar")
@@ -157,3 +160,4 @@ class LiGRU(RecurrentLayer):
     """
 
     cell_class = LiGRUCell
+    default_name = "ligru"

@@ -34,10 +34,11 @@ def register_cost(layer_class):
 
     Example:
 
-    >>> @keras_duspar.profiling.register_cost(keras.layers.EinsumDense)
-    ... def einsum_dense(layer, features):
-    ...     rows, columns = layer.kernel.shape
-    ...     operand = keras_duspar.Operand("x", rows, columns)
+    >>> @keras_duspar.profiling.register_cost(keras.layers.Conv1DTranspose)
+    ... def transposed(layer, features):
+    ...     length, filters, channels = layer.kernel.shape
+    ...     rows = length * channels // layer.strides[0]
+    ...     operand = keras_duspar.Operand("x", rows, filters)
     ...     return keras_duspar.Cost((operand,))
     """
     if not (isinstance(layer_class, type)):
@@ -62,6 +63,7 @@ def cost_of(layer, features=None):
         return layer.cost()
     if isinstance(layer, keras.layers.StackedRNNCells):
         return _stacked([cost_of(cell) for cell in layer.cells])
+    layer = _at_each_step(layer)
     for layer_class in type(layer).__mro__:
         if layer_class in _COSTS:
             return _COSTS[layer_class](layer, features)
@@ -86,8 +88,16 @@ def _stacked(costs):
     )
 
 
+def _at_each_step(layer):
+    """The layer that a `TimeDistributed` layer runs at every time step."""
+    while isinstance(layer, keras.layers.TimeDistributed):
+        layer = layer.layer
+    return layer
+
+
 def is_counted(layer):
     """Whether `cost_of()` knows the layer."""
+    layer = _at_each_step(layer)
     return isinstance(layer, RecurrentCell) or any(
         layer_class in _COSTS for layer_class in type(layer).__mro__
     )
@@ -103,7 +113,23 @@ def _dense(layer, features):
     return Cost((Operand("x", rows, columns),), biases=_size(layer.bias))
 
 
+@register_cost(keras.layers.EinsumDense)
+def _einsum_dense(layer, features):
+    """Also the four products of `MultiHeadAttention` with its weights."""
+    left, outputs = layer.equation.split("->")
+    letters = left.split(",")[1].strip()
+    summed = [
+        size
+        for letter, size in zip(letters, layer.kernel.shape)
+        if letter not in outputs
+    ]
+    biases = 0 if layer.bias is None else features
+    return Cost((Operand("x", math.prod(summed), features),), biases=biases)
+
+
 @register_cost(keras.layers.Conv1D)
+@register_cost(keras.layers.Conv2D)
+@register_cost(keras.layers.Conv3D)
 def _conv(layer, features):
     *receptive, filters = layer.kernel.shape
     operand = Operand("x", math.prod(receptive), filters)
@@ -111,19 +137,36 @@ def _conv(layer, features):
 
 
 @register_cost(keras.layers.DepthwiseConv1D)
+@register_cost(keras.layers.DepthwiseConv2D)
 def _depthwise_conv(layer, features):
-    length, channels, multiplier = layer.kernel.shape
-    operand = Operand("x", length * channels, multiplier)
+    *receptive, multiplier = layer.kernel.shape
+    operand = Operand("x", math.prod(receptive), multiplier)
     return Cost((operand,), biases=_size(layer.bias))
+
+
+@register_cost(keras.layers.SeparableConv1D)
+@register_cost(keras.layers.SeparableConv2D)
+def _separable_conv(layer, features):
+    *receptive, multiplier = layer.depthwise_kernel.shape
+    *_, channels, filters = layer.pointwise_kernel.shape
+    depthwise = Operand("depthwise", math.prod(receptive), multiplier)
+    pointwise = Operand("pointwise", channels, filters)
+    return Cost((depthwise, pointwise), biases=_size(layer.bias))
 
 
 @register_cost(keras.layers.LayerNormalization)
 @register_cost(keras.layers.BatchNormalization)
+@register_cost(keras.layers.GroupNormalization)
 def _normalization(layer, features):
     # One product with the inverse deviation and one with the scale.
     return Cost(
         biases=_size(layer.beta), elementwise=features + _size(layer.gamma)
     )
+
+
+@register_cost(keras.layers.RMSNormalization)
+def _rms_normalization(layer, features):
+    return Cost(elementwise=features + _size(layer.scale))
 
 
 @register_cost(keras.layers.Multiply)

@@ -83,9 +83,18 @@ def find_taps(model):
     return taps, uncounted
 
 
+# Layers that change a sequence's length, but not the rate of its steps.
+_LENGTHS = (keras.layers.ZeroPadding1D, keras.layers.Cropping1D)
+
+
 def _is_tap(layer):
     tap = Tap("", layer)
-    return tap.recurrent or is_counted(layer) or tap.stride > 1
+    return (
+        tap.recurrent
+        or is_counted(layer)
+        or tap.stride > 1
+        or isinstance(layer, _LENGTHS)
+    )
 
 
 def _is_uncounted(layer):

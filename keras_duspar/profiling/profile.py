@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import math
 
 import keras
 import numpy as np
@@ -167,8 +168,10 @@ def _summarize(model, taps, tallies, steps_per_second, uncounted):
     nominal = _nominal_lengths(taps, ran)
 
     def nominal_steps(tally):
-        lengths = tally.lengths.items()
-        return sum(nominal.get(n, n) * times for n, times in lengths)
+        return sum(
+            nominal.get(length, length) * places * times
+            for (length, places), times in tally.lengths.items()
+        )
 
     layers = [
         LayerProfile(
@@ -215,10 +218,13 @@ class Tally:
     def add(self, note):
         """Adds the note of one call."""
         valid = np.asarray(note["valid"], bool)
+        # Time steps and, as in images, the places of each.
+        length = valid.shape[1] if valid.ndim > 1 else 1
+        places = math.prod(valid.shape[2:])
         valid = valid.reshape(valid.shape[0], -1)
         self.calls += 1
         self.valid += int(valid.sum())
-        self.lengths[valid.shape[1]] += len(valid)
+        self.lengths[length, places] += len(valid)
         if "length_in" in note:
             lengths = (note["length_in"], note["length_out"])
             self.pairs.add(tuple(array.shape[1] for array in lengths))
@@ -244,7 +250,7 @@ class Tally:
 
     def over_time(self, cost):
         """Occupancy at each time step, by operand."""
-        steps = len(self._valid_at) or max(self.lengths)
+        steps = len(self._valid_at) or max(n for n, _ in self.lengths)
         curves = {o.name: np.ones(steps) for o in cost.operands}
         sparse = [o for o in cost.operands if o.sparse]
         for i, operand in enumerate(sparse):

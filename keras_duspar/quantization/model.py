@@ -13,6 +13,7 @@ from keras_duspar.quantization.dense import QuantizedDense
 from keras_duspar.rounding import scheme as schemes
 from keras_duspar.utils import checks
 from keras_duspar.utils.configs import keep_about
+from keras_duspar.utils.functional import functional
 
 # Keras' own layers, and what replaces them.
 _QUANTIZED = {
@@ -144,12 +145,12 @@ def check_model(model):
             model,
             "Put a layer into `keras.Sequential([keras.Input(...), layer])`.",
         )
+    model = functional(model)
     if not model.built or not getattr(model, "inputs", None):
         raise ValueError(
-            "`model` must be a functional model, or a sequential one that is "
-            f"built. Received: {model.name!r}, a {type(model).__name__} "
-            "without known inputs. Call it on a `keras.Input` and make a "
-            "`keras.Model` of the two."
+            f"`model` must be built. Received: {model.name!r}, a "
+            f"{type(model).__name__} without known inputs. Call it on data "
+            "once."
         )
     return model
 

@@ -12,7 +12,8 @@ class Signal:
     delay: int
     cut: bool
     features: int
-    def __init__(self, kind: str, steps: int | None, most: int, delay: int = 0, cut: bool = False, features: int | None = None) -> None: ...
+    lead: int
+    def __init__(self, kind: str, steps: int | None, most: int, delay: int = 0, cut: bool = False, features: int | None = None, lead: int = 0) -> None: ...
 
 class State:
     shape: tuple[Any, ...]

@@ -10,6 +10,7 @@ from keras_duspar.streaming.rules import StreamRule
 from keras_duspar.streaming.rules import find_rule
 from keras_duspar.streaming.rules import register_stream
 from keras_duspar.utils import checks
+from keras_duspar.utils.functional import functional
 
 
 @dataclasses.dataclass
@@ -58,6 +59,11 @@ class Graph:
                 found[id(x)] = dataclasses.replace(s, features=x.shape[-1])
             self.calls.append(Call(name, rule, args, kwargs, result))
         self.signals = [found[id(x)] for x in keras.tree.flatten(outputs)]
+        if any(signal.lead for signal in self.signals):
+            raise ValueError(
+                "`model` cannot be streamed: it ends with the zeros of a "
+                "`ZeroPadding1D`."
+            )
         self.states = {
             f"{call.name}/{name}": state
             for call in self.calls
@@ -138,15 +144,16 @@ def _record(model):
     """
     if not isinstance(model, keras.Model):
         raise checks.bad_value("model", "a `keras.Model`", model)
+    model = functional(model)
     try:
         if isinstance(model, keras.Sequential):
-            functional = keras.Model(model.inputs[0], model.outputs[0])
+            whole = keras.Model(model.inputs[0], model.outputs[0])
         else:
-            functional = keras.Model(model.input, model.output)
+            whole = keras.Model(model.input, model.output)
     except (AttributeError, ValueError) as e:
         raise ValueError(
-            "`model` must be a functional model, or a sequential one that "
-            f"is built. Received: {model.name!r}, a {type(model).__name__}."
+            f"`model` must be built. Received: {model.name!r}, a "
+            f"{type(model).__name__}. Call it on data once."
         ) from e
     originals, calls = {}, []
 
@@ -164,6 +171,6 @@ def _record(model):
         return result
 
     copy = keras.models.clone_model(
-        functional, clone_function=clone, call_function=call
+        whole, clone_function=clone, call_function=call
     )
     return copy.input, copy.output, calls

@@ -3,14 +3,15 @@
 import dataclasses
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_duspar.audio import Frames
 from keras_duspar.audio import LogMel
 from keras_duspar.audio import OverlapAdd
 from keras_duspar.audio import SpecAugment
-from keras_duspar.audio import TemporalPooling
 from keras_duspar.layers import walking
+from keras_duspar.streaming import window_rules  # noqa: F401 - registered
 from keras_duspar.streaming.rules import State
 from keras_duspar.streaming.rules import StreamRule
 from keras_duspar.streaming.rules import register_stream
@@ -98,76 +99,28 @@ class DelayedOverlapAdd(StreamRule):
         return audio, {"tail": tail}
 
 
-@register_stream(TemporalPooling)
-class GatheredPooling(StreamRule):
-    """Returns an average once its group is complete.
-
-    If every call brings whole groups, nothing has to be kept. If a call
-    brings at most one time step, only their sum is kept: in a `.tflite` file
-    that takes half the time of the general case.
-    """
-
-    def __init__(self, layer, signals):
-        super().__init__(layer, signals)
-        size, steps = layer.pool_size, self.signal.steps
-        most = self.signal.most if steps is None else steps
-        whole = size == 1 or (steps is not None and steps % size == 0)
-        features = self.signal.features
-        self.states = {}
-        if not whole:
-            if most == 1:
-                dtype = keras.backend.result_type(
-                    layer.compute_dtype, "float32"
-                )
-                self.states["sum"] = State((None, features), dtype)
-            else:
-                shape = (None, size - 1, features)
-                self.states["history"] = State(shape, layer.compute_dtype)
-            self.states["count"] = State((), "int32")
-        self.signal = dataclasses.replace(
-            self.signal,
-            steps=steps and steps // size if whole else None,
-            most=(size - 1 + most) // size,
-        )
+@register_stream(keras.layers.TimeDistributed)
+class AllSteps(StreamRule):
+    """Runs the inner layer on all time steps at once, of which may be none."""
 
     def step(self, states, inputs):
-        if "sum" in states:
-            return self._add_one(states, inputs)
-        inputs = ops.cast(inputs, self.layer.compute_dtype)
-        if not states:
-            return self.layer.average(inputs), {}
-        kept = self.layer.pool_size - 1
-        joined = ops.concatenate([states["history"], inputs], axis=1)
-        # The last `count` of what was kept still wait for their group.
-        waiting = states["count"]
-        averages = self.layer.average(joined[:, kept - waiting :])
-        batch, steps, features = ops.shape(inputs)
-        history = ops.reshape(joined[:, -kept:], (batch, kept, features))
-        count = (waiting + steps) % self.layer.pool_size
-        return averages, {"history": history, "count": count}
-
-    def _add_one(self, states, inputs):
-        size = self.layer.pool_size
-        inputs = ops.cast(inputs, states["sum"].dtype)
-        # Joined first: LiteRT 1.1 does not take the sum of no steps for zero.
-        steps = [ops.expand_dims(states["sum"], 1), inputs]
-        total = ops.sum(ops.concatenate(steps, axis=1), axis=1)
-        count = states["count"] + ops.shape(inputs)[1]
-        complete = count // size  # 0 or 1
-        averages = ops.expand_dims(total / size, 1)[:, :complete]
-        averages = ops.cast(averages, self.layer.compute_dtype)
-        total = ops.where(complete > 0, ops.zeros_like(total), total)
-        return averages, {"sum": total, "count": count % size}
+        return all_steps(self.layer, inputs), {}
 
 
-@register_stream(keras.layers.GlobalAveragePooling1D)
-class RunningMean(StreamRule):
-    """The mean over everything up to now."""
+def all_steps(layer, inputs):
+    """What a `TimeDistributed` layer computes, without a loop over time."""
+    batch, steps, *sizes = ops.shape(inputs)
+    outputs = layer.layer(ops.reshape(inputs, (-1, *sizes)))
+    return ops.reshape(outputs, (batch, steps, *outputs.shape[1:]))
+
+
+class Running(StreamRule):
+    """A layer that makes one vector of everything up to now."""
 
     def __init__(self, layer, signals):
         super().__init__(layer, signals)
         if layer.data_format != "channels_last":
-            raise self.error("does not average over the second axis")
+            raise self.error("does not pool over the second axis")
         self.states = {
             "sum": State((None, self.signal.features)),
             "count": State((None, 1)),
@@ -178,13 +131,38 @@ class RunningMean(StreamRule):
 
     def step(self, states, inputs):
         steps = ops.cast(ops.shape(inputs)[1], "float32")
-        total = states["sum"] + ops.sum(ops.cast(inputs, "float32"), axis=1)
         count = states["count"] + steps
-        mean = total / ops.maximum(count, 1.0)
-        mean = ops.cast(mean, self.layer.compute_dtype)
+        value, new = self.add(states, ops.cast(inputs, "float32"), count)
+        value = ops.cast(value, self.layer.compute_dtype)
         if self.layer.keepdims:
-            mean = ops.expand_dims(mean, 1)
-        return mean, {"sum": total, "count": count}
+            value = ops.expand_dims(value, 1)
+        return value, {**new, "count": count}
+
+
+@register_stream(keras.layers.GlobalAveragePooling1D)
+class RunningMean(Running):
+    """The mean over everything up to now."""
+
+    def add(self, states, inputs, count):
+        total = states["sum"] + ops.sum(inputs, axis=1)
+        return total / ops.maximum(count, 1.0), {"sum": total}
+
+
+@register_stream(keras.layers.GlobalMaxPooling1D)
+class RunningMax(Running):
+    """The largest of everything up to now, zero before the first step."""
+
+    def __init__(self, layer, signals):
+        super().__init__(layer, signals)
+        self.states["max"] = self.states.pop("sum")
+
+    def add(self, states, inputs, count):
+        # The zeros of the start are none of the numbers.
+        known = ops.where(states["count"] > 0, states["max"], -np.inf)
+        known = ops.expand_dims(known, 1)
+        most = ops.max(ops.concatenate([known, inputs], axis=1), axis=1)
+        most = ops.where(count > 0, most, ops.zeros_like(most))
+        return most, {"max": most}
 
 
 @register_stream(keras.layers.RNN)

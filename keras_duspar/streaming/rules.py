@@ -26,6 +26,8 @@ class Signal:
         delay: Integer, samples by which audio comes late.
         cut: Boolean, whether audio is as long as the audio that goes in.
         features: Integer, the size of the last axis.
+        lead: Integer, time steps of zeros that `ZeroPadding1D` puts before
+            the first one. They do not come in any call.
     """
 
     kind: str
@@ -34,6 +36,7 @@ class Signal:
     delay: int = 0
     cut: bool = False
     features: int | None = field(default=None, compare=False)
+    lead: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class StreamRule:
 
     # Whether samples may come in as they are, not in frames.
     takes_audio = False
+    # Whether zeros may come before the first time step.
+    takes_lead = False
 
     def __init__(self, layer, signals):
         self.layer = layer
@@ -81,6 +86,11 @@ class StreamRule:
             raise self.error(
                 "reads audio itself. Put `keras_duspar.audio.Frames` or "
                 "`LogMel` before it"
+            )
+        if self.signal.lead and not self.takes_lead:
+            raise self.error(
+                "reads the zeros of a `ZeroPadding1D`, which must stand right "
+                "before a convolution or a pool"
             )
 
     def step(self, states, *args, **kwargs):
@@ -189,8 +199,8 @@ _KNOWN = {
         Multiply ReLU Rescaling Subtract
         """,
     LastAxis: """
-        BatchNormalization Concatenate LayerNormalization Normalization Softmax
-        UnitNormalization
+        BatchNormalization Concatenate LayerNormalization Normalization
+        RMSNormalization Softmax UnitNormalization
         """,
     StreamRule: "Dense SpatialDropout1D",
 }

@@ -10,6 +10,7 @@ from keras_duspar.streaming.layer_rules import FrontEnd
 from keras_duspar.streaming.rules import Signal
 from keras_duspar.utils import backends
 from keras_duspar.utils import checks
+from keras_duspar.utils.functional import functional
 from keras_duspar.utils.joining import Join
 
 
@@ -28,9 +29,10 @@ class Stream:
       everything up to now.
 
     Args:
-        model: A functional or sequential `keras.Model` with one input: audio
-            of shape `(batch, samples)` that goes into `LogMel` or `Frames`,
-            or features of shape `(batch, timesteps, features)`. It is not
+        model: A `keras.Model` that is built, with one input: audio of shape
+            `(batch, samples)` that goes into `LogMel` or `Frames`, or
+            features of shape `(batch, timesteps, features)`. The `call()` of
+            a subclassed one must use layers and `keras.ops`. It is not
             changed, and later changes of its weights are seen.
         frames: Positive integer, frames or time steps in a chunk. Default: 1.
         rules: Dictionary of layer classes to subclasses of `StreamRule` that
@@ -67,7 +69,9 @@ class Stream:
 
     def __init__(self, model, frames=1, rules=None):
         self.frames = checks.positive_integer("frames", frames)
-        self.model = model
+        if not isinstance(model, keras.Model):
+            raise checks.bad_value("model", "a `keras.Model`", model)
+        self.model = model = functional(model)
         kind = _input_kind(model)
         signal = Signal(kind, steps=self.frames, most=self.frames)
         self._graph = Graph(model, [signal], rules or {})
@@ -283,8 +287,6 @@ class _CompiledStep(keras.Model):
 
 
 def _input_kind(model):
-    if not isinstance(model, keras.Model):
-        raise checks.bad_value("model", "a `keras.Model`", model)
     shapes = [tuple(x.shape) for x in getattr(model, "inputs", None) or []]
     if len(shapes) != 1 or len(shapes[0]) not in (2, 3):
         raise ValueError(

@@ -17,8 +17,11 @@ def check_array(name, value, shape, dtype):
     Returns:
         The array and whether the batch axis is new.
     """
-    array = np.asarray(value)
     expected = ", ".join("any" if n == -1 else str(n) for n in shape)
+    try:
+        array = np.asarray(value)
+    except ValueError as e:  # rows of different lengths
+        raise checks.bad_value(name, f"of shape ({expected})", value) from e
     if array.dtype.kind != np.dtype(dtype).kind:
         if dtype == "float32":
             checks.samples(name, array)

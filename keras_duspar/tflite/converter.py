@@ -49,8 +49,8 @@ def convert(
     on the TensorFlow backend.
 
     Args:
-        model: A functional or sequential `keras.Model` that is built, or the
-            path of a `.keras` file.
+        model: A `keras.Model` that is built, or the path of a `.keras` file.
+            The `call()` of a subclassed one must use layers and `keras.ops`.
         path: String or `pathlib.Path`, the file to write.
         streaming: Boolean, whether the file takes chunks of a stream or whole
             utterances. Default: `False`.

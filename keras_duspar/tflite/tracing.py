@@ -4,6 +4,7 @@ During a trace, `inner_loop` of every recurrent layer is replaced: by one
 operator where the cell has one, else by a loop of built-in operators. Keras'
 own loop needs a fixed batch size in TFLite. The log-mel front end becomes one
 operator, and so does a dense layer over time, for which Keras creates ten.
+`TimeDistributed` runs its layer on all time steps at once.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ from keras_duspar.layers import walking
 from keras_duspar.native.sparse_ops import sparse_op_of
 from keras_duspar.profiling.costs import cost_of
 from keras_duspar.quantization import QuantizedDense
+from keras_duspar.streaming.layer_rules import all_steps
 from keras_duspar.tflite import encoding
 from keras_duspar.tflite import front_end
 from keras_duspar.tflite.flatbuffer import FRONT_END
@@ -56,6 +58,11 @@ class Tracer:
             for layer in all_layers(model)
             if type(layer) in (keras.layers.Dense, QuantizedDense)
         }
+        self._distributed = [
+            layer
+            for layer in all_layers(model)
+            if isinstance(layer, keras.layers.TimeDistributed)
+        ]
         self._front_ends = {}
         if self._constants:  # else any runtime runs the file
             self._front_ends = {
@@ -75,6 +82,8 @@ class Tracer:
                 stack.enter_context(self._replaced_features(layer))
             for layer in self._dense:
                 stack.enter_context(_replaced_product(layer))
+            for layer in self._distributed:
+                stack.enter_context(_replaced_steps(layer))
             yield self
 
     def _replaced_loop(self, name, layer):
@@ -112,11 +121,7 @@ class Tracer:
 
     def _run_operator(self, name, layer, sequences, states, mask):
         if mask is not None:
-            raise ValueError(
-                f"`model` masks time steps of its layer {name!r}, which a "
-                "sparse operator does not know. Convert it with "
-                '`ops="builtin"`, or without the mask.'
-            )
+            return self._run_valid(name, layer, sequences, states, mask)
         cell = layer.cell
         op, constants, weights, operands = self._constants[name]
         variables = op.kernels + op.biases
@@ -163,6 +168,24 @@ class Tracer:
         self.operators.append((op.name, name, len(constants)))
         return outputs, new
 
+    def _run_valid(self, name, layer, sequences, states, mask):
+        """The operator, which knows no masks, on the valid steps alone."""
+        if layer.return_state:
+            raise ValueError(
+                f"`model` masks time steps of its layer {name!r} and needs the "
+                "states behind the last one, which a sparse operator does not "
+                'have then. Convert it with `ops="builtin"`.'
+            )
+
+        def run(sequences, count):
+            sequences = sequences[:, : tf.maximum(count, 1)]
+            return self._run_operator(name, layer, sequences, states, None)[0]
+
+        outputs = loop.over_valid_steps(
+            run, sequences, mask, layer.zero_output_for_mask
+        )
+        return outputs, states
+
     def _run_loop(self, name, layer, sequences, states, mask):
         with quantized_loop.prepared(layer.cell):
             outputs, states, counts = _loop(
@@ -207,6 +230,15 @@ def _replaced_product(layer):
         return (
             outputs if layer.activation is None else layer.activation(outputs)
         )
+
+    return _replaced(layer, call)
+
+
+def _replaced_steps(layer):
+    """A context in which `TimeDistributed` needs no loop over time."""
+
+    def call(inputs, training=None, mask=None):
+        return all_steps(layer, inputs)
 
     return _replaced(layer, call)
 

@@ -12,6 +12,14 @@ import numpy as np
 def bad_value(name, expected, value, hint=""):
     """Builds the `ValueError` for argument `name`."""
     message = f"`{name}` must be {expected}. Received: {name}={value!r}"
+    if isinstance(value, (list, tuple)):
+        shapes = [tuple(v.shape) for v in value if hasattr(v, "shape")]
+        if shapes:
+            message = (
+                f"`{name}` must be {expected}. Received a "
+                f"{type(value).__name__} of {len(value)} with tensors of "
+                f"shapes {shapes}"
+            )
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         message = (
             f"`{name}` must be {expected}. Received a tensor of shape "

@@ -46,9 +46,10 @@ class Everything(keras.Model):
     Its output is a number that depends on all outputs and final states.
     """
 
-    def __init__(self, layer, x, states):
+    def __init__(self, layer, x, states, mask=None):
         super().__init__()
         self.layer = layer
+        vars(self)["mask"] = mask
         self.given = [
             self.add_weight(shape=a.shape, name=f"given_{i}")
             for i, a in enumerate([x, *states])
@@ -60,14 +61,17 @@ class Everything(keras.Model):
 
     def call(self, inputs, training=False):
         x, *states = (ops.convert_to_tensor(v) for v in self.given)
-        results = self.layer(x, initial_state=states, training=training)
+        results = self.layer(
+            x, initial_state=states, mask=self.mask, training=training
+        )
+        results = results if isinstance(results, (list, tuple)) else [results]
         total = ops.sum(inputs) * 0
         for i, result in enumerate(results):
             total += ops.sum(ops.sin((i + 1.3) * result))
         return ops.reshape(total, (1, 1))
 
 
-def gradients(name, implementation, shape, **kwargs):
+def gradients(name, implementation, shape, mask=None, **kwargs):
     """All gradients by name, read off one step of gradient descent."""
     batch, steps, features, units = shape
     rng = np.random.default_rng(3)
@@ -77,11 +81,11 @@ def gradients(name, implementation, shape, **kwargs):
     layer = LAYERS[name](
         units,
         return_sequences=True,
-        return_state=True,
+        return_state=mask is None,
         implementation=implementation,
         **kwargs,
     )
-    model = Everything(layer, x, states)
+    model = Everything(layer, x, states, mask)
     model.compile(
         keras.optimizers.SGD(1.0), lambda target, output: ops.mean(output)
     )
@@ -188,7 +192,7 @@ def test_fit_follows_the_same_curve_every_time(runs):
     losses, model = fit("auto")
     assert runs
     assert re.fullmatch(
-        r"native \(\w+\): du_spa_r\w*, spa_r\w*",
+        r"native \(\w+\): duspar\w*, spar\w*",
         native_loop.used_by(model.layers),
     )
     np.testing.assert_allclose(losses, expected, rtol=1e-4)
@@ -235,14 +239,42 @@ def test_what_stands_against_it(name, options, words, rng, runs):
     assert not runs
 
 
-def test_masks_are_left_to_keras(rng, runs):
-    x = rng.normal(size=(2, 4, 5)).astype("float32")
-    mask = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], bool)
-    layer = keras_duspar.DuSpaR(3, implementation="native")
-    with pytest.raises(ValueError, match="mask"):
-        layer(x, mask=mask, training=True)
-    layer.implementation = "auto"
-    assert_close(layer(x, mask=mask, training=True), layer(x, mask=mask))
+MASK = np.array(
+    [[1, 1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 0, 1, 0], [1] * 7, [0] * 7], bool
+)
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("duspar", {}),
+        ("spar", {"zero_output_for_mask": True}),
+        ("duspar", {"go_backwards": True}),
+    ],
+    ids=["duspar", "zeros", "backwards"],
+)
+def test_gradients_with_masks(name, options):
+    assert_same_gradients(name, (4, 7, 5, 6), mask=MASK, **options)
+
+
+@BOTH
+def test_masked_outputs(name, rng, runs):
+    x = rng.normal(size=(4, 7, 5)).astype("float32")
+    for options in ({}, {"return_sequences": True}):
+        layer = LAYERS[name](3, implementation="native", **options)
+        layer.build(x.shape)
+        randomize(layer)
+        actual = layer(x, mask=MASK, training=True)
+        assert_close(actual, layer(x, mask=MASK), atol=2e-6)
+    assert len(runs) == 2
+
+
+@pytest.mark.parametrize("option", ["return_state", "stateful"])
+def test_states_behind_masks_are_left_to_keras(option, rng, runs):
+    x = rng.normal(size=(4, 7, 5)).astype("float32")
+    layer = keras_duspar.DuSpaR(3, implementation="native", **{option: True})
+    with pytest.raises(ValueError, match="a mask and the final states"):
+        layer(x, mask=MASK, training=True)
     assert not runs
 
 

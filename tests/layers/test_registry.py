@@ -93,3 +93,24 @@ def test_taken_name():
 def test_unknown_name():
     with pytest.raises(ValueError, match="one of 'delta_gru', 'duspar'"):
         keras_duspar.layers.get("grus")
+
+
+@pytest.mark.any_backend
+def test_default_names():
+    """They are those of the registry; a subclass has one of its own."""
+    keras.backend.clear_session()
+
+    class MyDuSpaR(keras_duspar.DuSpaR):
+        pass
+
+    for name in ("duspar", "spar", "mingru", "delta_gru", "egru", "ligru"):
+        layer_class = keras_duspar.layers.get(name)
+        assert [layer_class(2).name for _ in range(3)] == [
+            name,
+            f"{name}_1",
+            f"{name}_2",
+        ]
+        assert layer_class(2, name="mine").name == "mine"
+        config = layer_class(2).get_config()
+        assert layer_class.from_config(config).name == config["name"]
+    assert MyDuSpaR(2).name.startswith("my_du")

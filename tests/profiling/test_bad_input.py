@@ -68,14 +68,31 @@ def test_unknown_cell(rng):
         keras_duspar.profile(model, np.zeros((1, 5, 3), "float32"))
 
 
+class Matrix(keras.layers.Layer):
+    """A product whose cost is not known."""
+
+    def build(self, shape):
+        self.kernel = self.add_weight(shape=(shape[-1], 2))
+
+    def call(self, inputs):
+        return keras.ops.matmul(inputs, self.kernel)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], 2)
+
+
+class Matrices(keras.layers.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.matrices = [Matrix(), Matrix()]
+
+    def call(self, inputs):
+        for matrix in self.matrices:
+            inputs = matrix(inputs)
+        return inputs
+
+
 def test_uncounted_weights_are_named(rng):
-    class Matrix(keras.layers.Layer):
-        def build(self, shape):
-            self.kernel = self.add_weight(shape=(shape[-1], 2))
-
-        def call(self, inputs):
-            return keras.ops.matmul(inputs, self.kernel)
-
     model = keras.Sequential(
         [
             keras.Input((5, 3)),
@@ -91,32 +108,26 @@ def test_uncounted_weights_are_named(rng):
 
 def test_uncounted_layers_have_a_line(rng):
     """Also layers of layers, of which the outermost is named, once."""
-    inputs = keras.Input((5, 8, 3))
-    x = keras.layers.TimeDistributed(keras.layers.Conv2D(2, 1), name="images")(
-        keras.layers.Reshape((5, 8, 3, 1))(inputs)
-    )
-    x = keras.layers.Reshape((5, 48))(x)
-    x = keras.layers.MultiHeadAttention(2, 4, name="attention")(x, x)
+    inputs = keras.Input((5, 8))
+    x = keras.layers.TimeDistributed(Matrix(), name="steps")(inputs)
+    x = Matrices(name="matrices")(x)
     x = keras_duspar.SpaR(2, return_sequences=True, name="spar")(x)
     model = keras.Model(inputs, keras.layers.Dense(3, name="dense")(x))
-    model.get_layer("images").trainable = False  # costs the same
-    data = rng.normal(size=(2, 5, 8, 3)).astype("float32")
-    with pytest.warns(UserWarning, match=r"\['images', 'attention'\]"):
+    model.get_layer("steps").trainable = False  # costs the same
+    data = rng.normal(size=(2, 5, 8)).astype("float32")
+    with pytest.warns(UserWarning, match=r"\['steps', 'matrices'\]"):
         profile = keras_duspar.profile(model, data)
     assert [layer.name for layer in profile.layers] == ["spar", "dense"]
     assert profile.params == model.count_params()
     lines = {line.split()[0]: line for line in str(profile).splitlines()}
-    for name in ("images", "attention"):
+    for name in ("steps", "matrices"):
         params = model.get_layer(name).count_params()
         assert "not counted" in lines[name]
         assert f" {params:,} " in lines[name]
     assert lines["total,"].startswith("total, 2 not counted")
     assert "not counted" not in lines["spar"]
     found = profile.to_dict()["uncounted"]
-    assert [layer["kind"] for layer in found] == [
-        "TimeDistributed",
-        "MultiHeadAttention",
-    ]
+    assert [layer["kind"] for layer in found] == ["TimeDistributed", "Matrices"]
 
 
 @pytest.mark.parametrize("as_layer", [False, True])

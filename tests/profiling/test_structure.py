@@ -131,3 +131,83 @@ def test_time_distributed(rng):
     expected = expected_occupancies("duspar", inner, x.reshape(6, 6, 4))
     assert profile.steps == 2 * 3 * 6
     assert profile.layers[0].occupancies == pytest.approx(expected)
+
+
+def products(*shapes):
+    """MACs of products of matrices, each with its number of rows."""
+    return sum(rows * inputs * outputs for rows, inputs, outputs in shapes)
+
+
+def test_layers_at_each_step(rng):
+    """Images and vectors at every time step, pooled, of an odd length."""
+    inputs = keras.Input((None, 8, 6, 2))
+    at_each = keras.layers.TimeDistributed
+    x = at_each(keras.layers.Conv2D(4, 3, strides=2), name="conv")(inputs)
+    x = at_each(keras.layers.DepthwiseConv2D(2), name="depthwise")(x)
+    x = at_each(keras.layers.SeparableConv2D(5, (1, 1)), name="separable")(x)
+    x = at_each(keras.layers.Flatten())(x)
+    x = keras_duspar.SpaR(4, return_sequences=True, name="spar")(x)
+    x = keras_duspar.audio.TemporalPooling(2)(x)
+    model = keras.Model(inputs, at_each(keras.layers.Dense(3))(x))
+    found = keras_duspar.profile(
+        model, rng.normal(size=(2, 7, 8, 6, 2)).astype("float32")
+    )
+    assert found.uncounted == [] and found.params == model.count_params()
+    rows = {layer.name: layer.dense_macs for layer in found.layers}
+    assert rows == {
+        "conv": products((3 * 2, 3 * 3 * 2, 4)),
+        "depthwise": products((2 * 1, 2 * 2, 4)),
+        "separable": products((2, 1, 4), (2, 4, 5)),
+        "spar": products((1, 10, 2 * 4)),
+        model.layers[-1].name: products((1, 4, 3)) / 2,
+    }
+
+
+def test_attention(rng):
+    """The four products with weights; those of activations have none."""
+    inputs = keras.Input((None, 6))
+    x = keras_duspar.SpaR(6, return_sequences=True, name="spar")(inputs)
+    memory = keras.layers.AveragePooling1D(2)(x)
+    attend = keras.layers.MultiHeadAttention(3, 4, value_dim=5, name="attend")
+    model = keras.Model(inputs, attend(x, memory))
+    found = keras_duspar.profile(
+        model, rng.normal(size=(2, 8, 6)).astype("float32")
+    )
+    assert found.uncounted == [] and found.params == model.count_params()
+    rows = {layer.name: layer for layer in found.layers}
+    macs = {
+        "query": products((1, 6, 3 * 4)),
+        "key": products((1, 6, 3 * 4)) / 2,
+        "value": products((1, 6, 3 * 5)) / 2,
+        "attention_output": products((1, 3 * 5, 6)),
+    }
+    assert {n: rows[f"attend/{n}"].dense_macs for n in macs} == macs
+    assert rows["attend/query"].biases == 3 * 4
+
+
+@pytest.mark.parametrize(
+    "make, macs",
+    [
+        (
+            lambda: keras.layers.SeparableConv1D(5, 3, depth_multiplier=2),
+            3 * 4 * 2 + 4 * 2 * 5,
+        ),
+        (lambda: keras.layers.Conv1D(8, 3, groups=2), 3 * 2 * 8),
+        (lambda: keras.layers.EinsumDense("abc,cd->abd", (None, 5)), 4 * 5),
+        (lambda: keras.layers.EinsumDense("...x,xy->...y", 5), 4 * 5),
+    ],
+    ids=["separable", "groups", "einsum", "ellipsis"],
+)
+def test_other_products(make, macs, rng):
+    model = keras.Sequential(
+        [
+            keras.Input((9, 4)),
+            keras.layers.ZeroPadding1D((2, 0)),
+            make(),
+            keras_duspar.SpaR(2, name="spar"),
+        ]
+    )
+    found = keras_duspar.profile(
+        model, rng.normal(size=(1, 9, 4)).astype("float32"), 10
+    )
+    assert found.layers[0].dense_macs == 10 * macs

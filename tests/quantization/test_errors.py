@@ -46,12 +46,12 @@ def test_arguments_of_quantize(model):
     for scheme in ("int7", None, 8, QuantScheme("float32", "float32")):
         with pytest.raises(ValueError, match="`scheme` must be"):
             keras_duspar.quantize(model, scheme)
-    with pytest.raises(ValueError, match="`skip` must be.*spa_r"):
+    with pytest.raises(ValueError, match="`skip` must be.*spar"):
         keras_duspar.quantize(model, skip=["other"])
     with pytest.raises(ValueError, match="must be a `keras.Model`"):
         keras_duspar.quantize(model.layers[0])
     unbuilt = keras.Sequential([keras_duspar.DuSpaR(3)])
-    with pytest.raises(ValueError, match="sequential one that is built"):
+    with pytest.raises(ValueError, match="must be built"):
         keras_duspar.quantize(unbuilt)
     quantized = keras_duspar.quantize(model)
     with pytest.raises(ValueError, match="quantized already"):
@@ -86,7 +86,7 @@ def test_ranges(model):
     quantization.calibrate(quantized, np.ones((2, 3, 4), "float32"))
     cell = quantized.layers[1].cell
     cell.quantizer.ranges["x"].assign(float("nan"))
-    with pytest.raises(ValueError, match="spa_r.*/x is nan: there was NaN"):
+    with pytest.raises(ValueError, match="spar.*/x is nan: there was NaN"):
         quantization.freeze(quantized)
 
 

@@ -174,14 +174,83 @@ def mean_by_an_operation():
 
 
 class Subclassed(keras.Model):
-    def call(self, x):
-        return x
+    """With layers in a list, and an option of `call()`."""
+
+    def __init__(self, last=keras.ops.tanh):
+        super().__init__()
+        self.blocks = [keras_duspar.DuSpaR(5, return_sequences=True, name="a")]
+        self.blocks.append(layers.Dense(3))
+        self.last = last
+
+    def call(self, x, training=False):
+        for block in self.blocks:
+            x = block(x)
+        return self.last(x)
+
+
+def built(model):
+    model(np.zeros((1, 9, 4), "float32"))
+    return model
+
+
+def test_subclassed_model(rng):
+    model = built(Subclassed())
+    randomize(model, 0.5)
+    x = rng.normal(size=(2, 6, 4)).astype("float32")
+    stream = Stream(model)
+    assert list(stream.states) == ["a/f", "a/g"]
+    actual = np.concatenate([stream.push(x), stream.finish()], axis=1)
+    assert_close(actual, model(x), 1e-6)
+    randomize(model, 0.5, seed=3)  # new weights are seen
+    actual = np.concatenate([stream.push(x), stream.finish()], axis=1)
+    assert_close(actual, model(x), 1e-6)
 
 
 BAD = {
-    "convolution": (
-        on_features(lambda: layers.Conv1D(2, 3, name="conv")),
-        "'conv', a Conv1D, is not known",
+    "convolution that looks ahead": (
+        on_features(lambda: layers.Conv1D(2, 3, padding="same", name="conv")),
+        "'conv', a Conv1D, looks ahead: .*Use `padding=\"causal\"`",
+    ),
+    "pool that is filled up": (
+        on_features(lambda: layers.MaxPooling1D(2, padding="same")),
+        'fills up the last group.*Use `padding="valid"`',
+    ),
+    "channels first": (
+        lambda: keras.Sequential(
+            [
+                keras.Input((4, 8)),
+                layers.AveragePooling1D(2, data_format="channels_first"),
+            ]
+        ),
+        'needs `data_format="channels_last"`',
+    ),
+    "zeros behind": (
+        on_features(lambda: layers.ZeroPadding1D(2)),
+        r"behind the last time step.*Use `padding=\(n, 0\)`",
+    ),
+    "zeros at the end": (
+        on_features(lambda: layers.ZeroPadding1D((2, 0))),
+        "ends with the zeros",
+    ),
+    "zeros for no window": (
+        lambda: keras.Sequential(
+            [
+                keras.Input((None, 4)),
+                layers.ZeroPadding1D((2, 0)),
+                layers.Dense(3, name="dense"),
+            ]
+        ),
+        "'dense', a Dense, reads the zeros.*right before a convolution",
+    ),
+    "too many zeros": (
+        lambda: keras.Sequential(
+            [
+                keras.Input((None, 4)),
+                layers.ZeroPadding1D((3, 0)),
+                layers.DepthwiseConv1D(3),
+            ]
+        ),
+        "3 zeros before.*windows of 3 take 2 at most",
     ),
     "bidirectional": (
         on_features(lambda: layers.Bidirectional(layers.GRU(2))),
@@ -206,7 +275,11 @@ BAD = {
     "given state": (given_state, "initial state"),
     "two inputs": (two_inputs, "one input"),
     "operation": (mean_by_an_operation, "Use a layer"),
-    "subclassed": (Subclassed, "`model` must be"),
+    "not built": (Subclassed, "`model` must be built"),
+    "not symbolic": (
+        lambda: built(Subclassed(lambda x: x * float(keras.ops.max(x)))),
+        r"must have a `call\(\)` that runs on.*use layers and `keras.ops`",
+    ),
     "no model": (lambda: layers.Dense(2), "`keras.Model`"),
 }
 

@@ -139,23 +139,41 @@ def test_builtin_layers(tmp_path, x):
     assert 0 < runner.occupancy()["delta_gru"]["dx"] < 1
 
 
-def test_masks_need_builtin_operators(tmp_path, x):
+@pytest.mark.parametrize("ops", ["sparse", "builtin"])
+def test_masks(tmp_path, x, ops):
     x[:, 3:5] = 0
     x[0, 8:] = 0
+    x[2] = 0
     model = sequential(
         keras.layers.Masking(),
         keras_duspar.DuSpaR(4, return_sequences=True, name="recurrent"),
-        keras_duspar.SpaR(4, return_sequences=True, zero_output_for_mask=True),
+        keras_duspar.SpaR(
+            4,
+            return_sequences=True,
+            zero_output_for_mask=True,
+            go_backwards=True,
+        ),
     )
     path = tmp_path / "m.tflite"
-    with pytest.raises(ValueError, match="masks time steps.*'recurrent'"):
-        tflite.convert(model, path)
-    tflite.convert(model, path, ops="builtin", count=True)
+    tflite.convert(model, path, ops=ops, count=ops == "builtin")
+    assert len(tflite.inspect(path).sparse) == (2 if ops == "sparse" else 0)
     runner = tflite.load(path)
+    assert_close(runner(x), model(x))
+    # One recording, of which the delegate counts the valid steps alone.
+    x = x[:1]
+    runner.reset_counters()
     assert_close(runner(x), model(x))
     expected = keras_duspar.profile(model, x)
     assert runner.profile().occupancy == pytest.approx(expected.occupancy)
     assert runner.profile().steps == expected.steps
+
+
+def test_states_behind_masks_need_builtin_operators(tmp_path):
+    inputs = keras.Input((None, 6))
+    layer = keras_duspar.DuSpaR(4, return_state=True, name="recurrent")
+    model = keras.Model(inputs, layer(keras.layers.Masking()(inputs)))
+    with pytest.raises(ValueError, match="masks time steps.*'recurrent'"):
+        tflite.convert(model, tmp_path / "m.tflite")
 
 
 @pytest.mark.parametrize("weights", ["bfloat16", "int8"])
@@ -248,3 +266,37 @@ def test_stream_of_features(tmp_path, x, ops):
     runner.reset()
     for t in range(4):
         assert_close(runner.step(x[0, t : t + 1]), model(x[:1, : t + 1])[0])
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_subclassed_model(tmp_path, x, streaming):
+    class Spotter(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.recurrent = keras_duspar.DuSpaR(5, return_sequences=True)
+            self.pool = keras.layers.GlobalAveragePooling1D()
+            self.head = keras.layers.Dense(3)
+
+        def call(self, inputs, training=False):
+            hidden = self.recurrent(inputs, training=training)
+            return self.head(self.pool(keras.ops.relu(hidden)))
+
+    model = Spotter()
+    with pytest.raises(ValueError, match="`model` must be built.*on data once"):
+        tflite.convert(model, tmp_path / "m.tflite")
+    model(x[:, :4])
+    randomize(model, 0.5)
+    path = tflite.convert(model, tmp_path / "m.tflite", streaming=streaming)
+    assert len(tflite.inspect(path).sparse) == 1
+    assert_close(tflite.load(path)(x), model(x), atol=1e-5)
+
+
+def test_inputs_in_a_list(tmp_path, x):
+    """The message tells shapes, not numbers."""
+    path = tflite.convert(
+        sequential(keras_duspar.SpaR(3)), tmp_path / "m.tflite"
+    )
+    runner = tflite.load(path)
+    shapes = r"list of 2 with tensors of shapes \[\(3, 11, 6\), \(2, 6\)\]"
+    with pytest.raises(ValueError, match=f"must be of shape.*{shapes}"):
+        runner([x, x[0, :2]])
