@@ -19,11 +19,16 @@ def _blend(z, old, new):
     return (1 - z) * old + z * new
 
 
+def flush(state):
+    """Zero for what is tiny, as the native library has it."""
+    return np.where(np.abs(state) <= 2.0**-100, 0, state)
+
+
 def spar(w, x, states):
     (f,) = states
     a = relu(x)
     z = sigmoid(a @ w["gate_kernel"] + w["gate_bias"])
-    f = _blend(z, f, np.tanh(a @ w["candidate_kernel"]))
+    f = flush(_blend(z, f, np.tanh(a @ w["candidate_kernel"])))
     return f, [f], {"x": a}
 
 
@@ -31,11 +36,11 @@ def duspar(w, x, states):
     f, g = states
     e = relu(x - g - w["feedback_bias"])
     v = sigmoid(e @ w["feedforward/gate_kernel"] + w["feedforward/gate_bias"])
-    f = _blend(v, f, np.tanh(e @ w["feedforward/candidate_kernel"]))
+    f = flush(_blend(v, f, np.tanh(e @ w["feedforward/candidate_kernel"])))
     y = f + w["feedforward_bias"]
     p = relu(y)
     u = sigmoid(p @ w["feedback/gate_kernel"] + w["feedback/gate_bias"])
-    g = _blend(u, g, np.tanh(p @ w["feedback/candidate_kernel"]))
+    g = flush(_blend(u, g, np.tanh(p @ w["feedback/candidate_kernel"])))
     return y, [f, g], {"e": e, "y": p}
 
 

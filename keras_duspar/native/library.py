@@ -102,7 +102,9 @@ def kernels():
     """Lists the kernels of the native library that this processor can run.
 
     Returns:
-        Names, the fastest first. The last one is always `"reference"`.
+        Names, the fastest first. The last one is always `"reference"`. The
+        one that the environment variable `DUSPAR_KERNEL` names comes before
+        all others, and is used unless another is asked for.
 
     Example:
 

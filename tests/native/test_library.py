@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -85,8 +86,37 @@ def test_features_of_the_processor():
         "fma": {"fma"},
         "avx512": {"avx512f", "avx512bw", "avx512dq", "avx512vl"},
         "avx512_vnni": {"avx512_vnni"},
+        "avx_vnni": {"avx_vnni"},
     }
     assert found == [name for name in needed if needed[name] <= flags]
+
+
+CHOSEN = """
+from keras_duspar import native
+print(*native.kernels()[:1], *native.kernels()[-1:])
+print(native.load().duspar_train_kernel(0).decode())
+weights = {"gate_kernel": [[1.0]], "candidate_kernel": [[1.0]]}
+print(native.Layer("spar", weights | {"gate_bias": [0.0]}).kernel)
+"""
+
+
+@pytest.mark.parametrize("kernel", ["portable", "reference", "fast"])
+def test_environment_chooses_the_kernel(kernel):
+    """In a process of its own: the library reads what that began with."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHOSEN],
+        env={**os.environ, "DUSPAR_KERNEL": kernel},
+        capture_output=True,
+        text=True,
+    )
+    if kernel == "fast":
+        assert "`DUSPAR_KERNEL` must be a kernel" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr[-2000:]
+    first, last, trains, used = done.stdout.split()
+    assert (first, used) == (kernel, kernel)
+    if kernel == "portable":
+        assert (last, trains) == ("reference", kernel)
 
 
 def test_exports_and_needs_nothing_else():

@@ -30,6 +30,11 @@ enum { OFFSET = 128 };
 DUSPAR_INLINE vi add_four(vi sum, vi operands, vi weights) {
   return _mm512_dpbusd_epi32(sum, operands, weights);
 }
+#elif defined(__AVXVNNI__)
+enum { OFFSET = 128 };
+DUSPAR_INLINE vi add_four(vi sum, vi operands, vi weights) {
+  return _mm256_dpbusd_avx_epi32(sum, operands, weights);
+}
 #elif defined(__AVX512BW__)
 enum { OFFSET = 64 };
 DUSPAR_INLINE vi add_four(vi sum, vi operands, vi weights) {
@@ -65,7 +70,7 @@ DUSPAR_INLINE void add_products(int width, const int8_t* rows,
                                 const float* scales, vf to[3][TILE]) {
   vi sums[3][TILE];
   DUSPAR_UNROLL for (int t = 0; t < width; ++t) {
-    sums[0][t] = sums[1][t] = sums[2][t] = vi_zero();
+    sums[0][t] = sums[1][t] = sums[2][t] = vi_set(0);
   }
   for (size_t k = 0; k < count; ++k, rows += 12 * width * VF_LANES) {
     int32_t four;

@@ -20,6 +20,7 @@ const gru_kernel* gru_find(const char* vectors, int int8) {
   strcpy(name, vectors);
   /* Products of bytes and of floats come with different instructions. */
   if (!int8 && strcmp(vectors, "avx512_vnni") == 0) strcpy(name, "avx512");
+  if (!int8 && strcmp(vectors, "avx2_vnni") == 0) strcpy(name, "avx2");
   if (!int8 && strcmp(vectors, "neon_dotprod") == 0) strcpy(name, "neon");
   strcat(name, type);
   for (size_t i = 0; kernels[i] != NULL; ++i) {

@@ -149,6 +149,7 @@ static duspar_parameters make_parameters(int n, int m, const format* f,
   float *open = vectors, *zero = vectors + wide, *scale = vectors + 2 * wide;
   float *scale_back = vectors + 3 * wide, *shift = vectors + 4 * wide;
   const double size = 2 / sqrt(n), size_back = 2 / sqrt(m);
+  const float most = (float)((1 << f->bits) - 1); /* e is up to 3, y 1 or 3 */
   for (size_t j = 0; j < wide; ++j) {
     open[j] = 4;
     scale[j] = (float)(size / 127);
@@ -164,9 +165,9 @@ static duspar_parameters make_parameters(int n, int m, const format* f,
       .units = m,
       .operand_bits = f->bits,
       .feedforward = {kernels, kernels + count * item, open, scale, scale,
-                      f->bits ? 4.0f / 127 : 0},
+                      4 / most},
       .feedback = {kernels + 2 * count * item, kernels + 3 * count * item, zero,
-                   scale_back, scale_back, f->bits ? 2.0f / 127 : 0},
+                   scale_back, scale_back, 2 / most},
       .feedforward_bias = shift,
       .feedback_bias = zero,
   };

@@ -43,11 +43,13 @@ DUSPAR_API const char* duspar_last_error(void);
 DUSPAR_API const char* duspar_cpu_features(void);
 
 /* Returns how many kernels the library has for this architecture. Kernels
- * compute the same, with other instructions. */
+ * compute the same, with other instructions. The environment variable
+ * DUSPAR_KERNEL names the one that is used where the program names none, such
+ * as "avx2" to measure what processors without AVX-512 do. */
 DUSPAR_API size_t duspar_kernel_count(void);
 
 /* Returns the name of kernel `index`, fastest first and "reference" last, or
- * NULL beyond the end. */
+ * NULL beyond the end. The one of DUSPAR_KERNEL comes before all others. */
 DUSPAR_API const char* duspar_kernel_name(size_t index);
 
 /* Returns 1 if this processor can run kernel `index`, else 0. */

@@ -22,7 +22,8 @@ struct TfLiteDelegate;
  * Options, as pairs of key and value:
  *   handle  a text of 1 to 63 bytes that no other living delegate has, with
  *           which `duspar_delegate_find` finds this delegate
- *   kernel  name of the kernel to use; without it the fastest is taken
+ *   kernel  name of the kernel to use; without it that of the environment
+ *           variable DUSPAR_KERNEL is taken, or the fastest
  *
  * `report_error`, if not NULL, receives the reason of a failure. Returns NULL
  * on failure, also for an option that is not known. */

@@ -41,6 +41,9 @@ bool duspar_cpu_has(duspar_cpu_feature feature) {
       return saves(SAVES_512) && has_extensions(avx512, 0);
     case DUSPAR_CPU_AVX512_VNNI:
       return saves(SAVES_512) && has_extensions(0, 1u << 11);
+    case DUSPAR_CPU_AVX_VNNI:
+      return saves(SAVES_256) && __get_cpuid_count(7, 1, &a, &b, &c, &d) &&
+             (a & 1u << 4) != 0;
     default:
       return false;
   }
@@ -69,7 +72,7 @@ bool duspar_cpu_has(duspar_cpu_feature feature) {
 
 const char* duspar_cpu_features(void) {
   static const char* const names[DUSPAR_CPU_FEATURES] = {
-      "avx2", "fma", "avx512", "avx512_vnni", "neon", "dotprod"};
+      "avx2", "fma", "avx512", "avx512_vnni", "avx_vnni", "neon", "dotprod"};
   static _Thread_local char text[64];
   size_t end = 0;
   text[0] = '\0';

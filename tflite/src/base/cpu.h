@@ -9,6 +9,7 @@ typedef enum duspar_cpu_feature {
   DUSPAR_CPU_FMA,    /* fused multiply-add of 256 bits */
   DUSPAR_CPU_AVX512, /* its parts F, BW, DQ and VL */
   DUSPAR_CPU_AVX512_VNNI, /* its products of bytes */
+  DUSPAR_CPU_AVX_VNNI,    /* the same of 256 bits, without AVX-512 */
   DUSPAR_CPU_NEON,
   DUSPAR_CPU_DOTPROD, /* ARM's dot product of bytes */
   DUSPAR_CPU_FEATURES,

@@ -76,14 +76,39 @@ void duspar_record_close(duspar_record* record) {
 }
 
 void duspar_record_add(duspar_record* record, const duspar_counts* more) {
-  duspar_lock_acquire(&record->lock);
+  uint32_t words[DUSPAR_COUNT_WORDS];
+  const unsigned turn =
+      atomic_load_explicit(&record->turn, memory_order_relaxed);
   duspar_counts_add(&record->counts, more);
-  duspar_lock_release(&record->lock);
+  memcpy(words, &record->counts, sizeof words);
+  atomic_store_explicit(&record->turn, turn + 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_release);
+  for (int i = 0; i < DUSPAR_COUNT_WORDS; ++i) {
+    atomic_store_explicit(&record->words[i], words[i], memory_order_relaxed);
+  }
+  atomic_store_explicit(&record->turn, turn + 2, memory_order_release);
+}
+
+/* Returns all that was ever counted, as it was after an invocation. */
+static duspar_counts all_counts(duspar_record* record) {
+  uint32_t words[DUSPAR_COUNT_WORDS];
+  duspar_counts counts;
+  unsigned turn, after;
+  do {
+    turn = atomic_load_explicit(&record->turn, memory_order_acquire);
+    for (int i = 0; i < DUSPAR_COUNT_WORDS; ++i) {
+      words[i] = atomic_load_explicit(&record->words[i], memory_order_relaxed);
+    }
+    atomic_thread_fence(memory_order_acquire);
+    after = atomic_load_explicit(&record->turn, memory_order_relaxed);
+  } while (turn % 2 != 0 || turn != after);
+  memcpy(&counts, words, sizeof counts);
+  return counts;
 }
 
 void duspar_record_reset(duspar_record* record) {
   duspar_lock_acquire(&record->lock);
-  record->counts = (duspar_counts){0};
+  record->before = all_counts(record);
   duspar_lock_release(&record->lock);
 }
 
@@ -91,7 +116,7 @@ void duspar_record_describe(duspar_record* record, size_t features,
                             size_t units, const char* variant, size_t bytes) {
   duspar_lock_acquire(&record->lock);
   if (record->features != features || record->units != units) {
-    record->counts = (duspar_counts){0};
+    record->before = all_counts(record);
   }
   record->features = features;
   record->units = units;
@@ -120,7 +145,10 @@ void duspar_record_read(duspar_record* record, duspar_operator* d) {
   memcpy(d->layer, record->layer, sizeof d->layer);
   d->op = op->name;
   duspar_lock_acquire(&record->lock);
-  const duspar_counts counts = record->counts;
+  duspar_counts counts = all_counts(record);
+  counts.invocations -= record->before.invocations;
+  counts.steps -= record->before.steps;
+  for (int i = 0; i < 2; ++i) counts.nonzeros[i] -= record->before.nonzeros[i];
   const size_t features = record->features, units = record->units;
   d->kernel = record->variant;
   d->bytes = (int64_t)record->bytes;

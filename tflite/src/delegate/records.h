@@ -2,10 +2,13 @@
 #ifndef DUSPAR_DELEGATE_RECORDS_H_
 #define DUSPAR_DELEGATE_RECORDS_H_
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/lock.h"
 #include "layer/operators.h"
+
+enum { DUSPAR_COUNT_WORDS = sizeof(duspar_counts) / sizeof(uint32_t) };
 
 /* One operator. The key says where it was met: a delegate serves several
  * interpreters, and an interpreter several subgraphs. */
@@ -14,10 +17,15 @@ typedef struct duspar_record {
   int node;
   const duspar_op* op;
   char layer[256];
-  /* Threads read and reset what follows while another adds to it. The lock
-   * makes the numbers belong together; it is held for moments. */
-  duspar_lock lock;
+  /* The one thread that runs the operator adds to `counts` and never waits,
+   * whoever reads or resets them: it writes them to `words`, and a number that
+   * is odd while it does. Who reads tries again if the number has changed. */
   duspar_counts counts;
+  atomic_uint turn;
+  atomic_uint words[DUSPAR_COUNT_WORDS];
+  /* The lock is for those who read and describe what follows. */
+  duspar_lock lock;
+  duspar_counts before; /* counts at the last reset */
   bool in_use;
   size_t features;
   size_t units;
@@ -46,7 +54,8 @@ duspar_record* duspar_records_open(duspar_records* records, const void* context,
 /* Marks a record as no longer in use. */
 void duspar_record_close(duspar_record* record);
 
-/* Adds what an invocation has counted. */
+/* Adds what an invocation has counted; only the thread that runs the operator
+ * may call it. */
 void duspar_record_add(duspar_record* record, const duspar_counts* more);
 
 /* Sets the counts to zero. */

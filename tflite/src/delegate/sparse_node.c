@@ -18,6 +18,7 @@ typedef struct operator_data {
   duspar_parameters source; /* where the weights of `layer` were */
   duspar_layer* layer;
   void* scratch; /* of as many threads */
+  size_t scratch_bytes;
   size_t threads;
 } operator_data;
 
@@ -77,17 +78,20 @@ static duspar_status make_layer(operator_data* op, tfl_context* context) {
   return DUSPAR_OK;
 }
 
-/* Memory for the threads that the interpreter may use now. */
+/* Memory for the threads that the interpreter may use now. What is large enough
+ * is kept: some models are prepared in every call. */
 static duspar_status make_scratch(operator_data* op,
                                   const tfl_context* context) {
   size_t bytes;
-  duspar_release(op->scratch);
   op->threads = useful_threads(op, context);
-  op->scratch = NULL;
-  if (duspar_multiply(duspar_layer_scratch(op->layer), op->threads, &bytes)) {
-    op->scratch = duspar_allocate(bytes);
+  if (!duspar_multiply(duspar_layer_scratch(op->layer), op->threads, &bytes)) {
+    return duspar_fail_memory(0);
   }
-  return op->scratch != NULL ? DUSPAR_OK : duspar_fail_memory(0);
+  if (bytes <= op->scratch_bytes) return DUSPAR_OK;
+  duspar_release(op->scratch);
+  op->scratch = duspar_allocate(bytes);
+  op->scratch_bytes = op->scratch != NULL ? bytes : 0;
+  return op->scratch != NULL ? DUSPAR_OK : duspar_fail_memory(bytes);
 }
 
 static duspar_status prepare(duspar_node* base, tfl_context* context,

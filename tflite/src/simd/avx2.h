@@ -1,4 +1,5 @@
-/* Vectors of eight floats: AVX2 with FMA. See functions_template.h. */
+/* Vectors of eight floats: AVX2 with FMA, and AVX-VNNI if the compiler may use
+ * it. See functions_template.h. */
 #include <immintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,14 +10,20 @@
 
 enum { VF_LANES = 8 };
 #define VF_MAX_TILE 5
+#define VF_MAX_ROWS 4
 #define VF_TILE_ROWS 6
+#define VF_WIDENS_INT8 true
 
 typedef __m256 vf;
-typedef __m256i vi;
+typedef __m256i vi, vx;
 
 #define X86(name) _mm256_##name
 #define X86_BITS(name) _mm256_##name##_si256
 #define X86_FLOATS(v) _mm256_castsi256_ps(v)
+#define X86_PAIRS(q, weights) _mm256_maddubs_epi16(q, weights)
+#if defined(__AVXVNNI__)
+#define X86_DOT(sum, q, weights) _mm256_dpbusd_avx_epi32(sum, q, weights)
+#endif
 #include "simd/x86_template.h"
 
 static inline vi vf_first_mask(size_t count) {
@@ -46,11 +53,16 @@ static inline bool vf_any_nan(vf v) {
 }
 
 /* NaN is made the lowest integer, and that, with saturation, 0. */
-static inline void vf_to_bytes(vf v, uint8_t* to) {
+static inline void vq_store(int bits, vf v, void* list, size_t k) {
   const vi words = _mm256_cvtps_epi32(v);
-  const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(words),
-                                         _mm256_extracti128_si256(words, 1));
-  _mm_storel_epi64((void*)to, _mm_packus_epi16(halves, halves));
+  const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(words),
+                                          _mm256_extracti128_si256(words, 1));
+  if (VQ_WIDE(bits)) {
+    _mm_storeu_si128((void*)((uint16_t*)list + k), halves);
+  } else {
+    _mm_storel_epi64((void*)((uint8_t*)list + k),
+                     _mm_packus_epi16(halves, halves));
+  }
 }
 
 static inline vf vf_if_positive(vf m, vf v) {
@@ -64,27 +76,16 @@ static inline float vf_sum(vf v) {
   return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
 }
 
-/* Four lanes of `v` to the front, and their numbers. */
-static inline size_t vf_compact_half(__m128 v, unsigned mask, uint32_t first,
-                                     uint32_t* index, float* value) {
-  const __m128i order =
-      _mm_load_si128((const void*)duspar_compaction[mask].bytes);
-  const __m128i lanes = _mm_set_epi32(3, 2, 1, 0);
-  const __m128i all = _mm_add_epi32(_mm_set1_epi32((int)first), lanes);
-  const __m128i kept = _mm_shuffle_epi8(_mm_castps_si128(v), order);
-  _mm_storeu_si128((void*)value, kept);
-  _mm_storeu_si128((void*)index, _mm_shuffle_epi8(all, order));
-  return duspar_compaction[mask].count;
-}
-
-static inline size_t vf_compact(vf v, uint32_t first, uint32_t* index,
-                                float* value) {
-  const vf above = _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NLE_UQ);
+#define VF_GATHERS true
+static inline size_t vf_gather(vf* v, uint32_t first, uint32_t* index) {
+  const vf above = _mm256_cmp_ps(*v, _mm256_setzero_ps(), _CMP_NLE_UQ);
   const unsigned mask = (unsigned)_mm256_movemask_ps(above);
-  const size_t count = vf_compact_half(_mm256_castps256_ps128(v), mask & 15,
-                                       first, index, value);
-  return count + vf_compact_half(_mm256_extractf128_ps(v, 1), mask >> 4,
-                                 first + 4, index + count, value + count);
+  const vi order = _mm256_cvtepu8_epi32(
+      _mm_loadl_epi64((const void*)&duspar_eight_lanes[mask]));
+  *v = _mm256_permutevar8x32_ps(*v, order);
+  _mm256_storeu_si256((void*)index,
+                      _mm256_add_epi32(order, _mm256_set1_epi32((int)first)));
+  return (size_t)_mm_popcnt_u32(mask);
 }
 
 static inline void vf_transpose(const float* from, size_t stride, float* to) {

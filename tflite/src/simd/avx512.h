@@ -8,14 +8,17 @@
 
 enum { VF_LANES = 16 };
 #define VF_MAX_TILE 4
+#define VF_MAX_ROWS 4
 #define VF_TILE_ROWS 8
+#define VF_WIDENS_INT8 false
 
 typedef __m512 vf;
-typedef __m512i vi;
+typedef __m512i vi, vx;
 
 #define X86(name) _mm512_##name
 #define X86_BITS(name) _mm512_##name##_si512
 #define X86_FLOATS(v) _mm512_castsi512_ps(v)
+#define X86_PAIRS(q, weights) _mm512_maddubs_epi16(q, weights)
 #if defined(__AVX512VNNI__)
 #define X86_DOT(sum, q, weights) _mm512_dpbusd_epi32(sum, q, weights)
 #endif
@@ -46,8 +49,14 @@ static inline bool vf_any_nan(vf v) {
   return _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q) != 0;
 }
 
-static inline void vf_to_bytes(vf v, uint8_t* to) {
-  _mm_storeu_si128((void*)to, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+static inline void vq_store(int bits, vf v, void* list, size_t k) {
+  const vi words = _mm512_cvtps_epi32(v);
+  if (VQ_WIDE(bits)) {
+    _mm256_storeu_si256((void*)((uint16_t*)list + k),
+                        _mm512_cvtepi32_epi16(words));
+  } else {
+    _mm_storeu_si128((void*)((uint8_t*)list + k), _mm512_cvtepi32_epi8(words));
+  }
 }
 
 static inline __mmask16 vf_above_zero(vf v) {
@@ -61,13 +70,13 @@ static inline vf vf_if_positive(vf m, vf v) {
 static inline float vf_sum(vf v) { return _mm512_reduce_add_ps(v); }
 
 /* In registers, then stored whole: compressing to memory is slow. */
-static inline size_t vf_compact(vf v, uint32_t first, uint32_t* index,
-                                float* value) {
+#define VF_GATHERS true
+static inline size_t vf_gather(vf* v, uint32_t first, uint32_t* index) {
   const vi lanes =
       _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   const vi all = _mm512_add_epi32(_mm512_set1_epi32((int)first), lanes);
-  const __mmask16 mask = vf_above_zero(v);
-  _mm512_storeu_ps(value, _mm512_maskz_compress_ps(mask, v));
+  const __mmask16 mask = vf_above_zero(*v);
+  *v = _mm512_maskz_compress_ps(mask, *v);
   _mm512_storeu_si512(index, _mm512_maskz_compress_epi32(mask, all));
   return (size_t)_mm_popcnt_u32(mask);
 }

@@ -27,4 +27,15 @@ static const duspar_compaction_order duspar_compaction[16] = {
     {DUSPAR_LANES(1, 2, 3, 32), 3},    {DUSPAR_LANES(0, 1, 2, 3), 4},
 };
 
+/* The same of eight lanes: a byte for each that is wanted, the first lowest. */
+#define DUSPAR_LANES0(e) (e), (e) << 8
+#define DUSPAR_LANES1(e) DUSPAR_LANES0(e), DUSPAR_LANES0((e) << 8 | 1)
+#define DUSPAR_LANES2(e) DUSPAR_LANES1(e), DUSPAR_LANES1((e) << 8 | 2)
+#define DUSPAR_LANES3(e) DUSPAR_LANES2(e), DUSPAR_LANES2((e) << 8 | 3)
+#define DUSPAR_LANES4(e) DUSPAR_LANES3(e), DUSPAR_LANES3((e) << 8 | 4)
+#define DUSPAR_LANES5(e) DUSPAR_LANES4(e), DUSPAR_LANES4((e) << 8 | 5)
+#define DUSPAR_LANES6(e) DUSPAR_LANES5(e), DUSPAR_LANES5((e) << 8 | 6)
+#define DUSPAR_LANES7(e) DUSPAR_LANES6(e), DUSPAR_LANES6((e) << 8 | 7)
+static const uint64_t duspar_eight_lanes[256] = {DUSPAR_LANES7(0ull)};
+
 #endif /* DUSPAR_SIMD_COMPACTION_H_ */

@@ -6,15 +6,16 @@
  *
  *   VF_LANES           floats in a vector
  *   VF_MAX_TILE        vectors of a tile of inference, as registers allow
+ *   VF_MAX_ROWS        rows of it that are read at a time
  *   VF_TILE_ROWS       rows of a tile of training, likewise
+ *   VF_WIDENS_INT8     whether a float is made of bfloat16 faster than of int8
  *   vf, vi             vectors of float and of int32_t
  *   vf_load vf_store vf_set vf_add vf_sub vf_mul vf_div
  *   vf_fma(a, b, c)    a * b + c, and vf_fnma: c - a * b; rounded once where
  *                      there is an instruction for it
  *   vf_load_part vf_store_part    only the first `count` lanes; vf_first makes
  *                      the others zero
- *   vf_any_nan(v)      whether a lane is NaN; vf_to_bytes stores what is
- *                      integers from 0 to 255, and NaN as any
+ *   vf_any_nan(v)      whether a lane is NaN
  *   vf_atleast(l, v)   max(l, v), and vf_atmost(l, v): NaN in v stays NaN
  *   vf_if_positive(m, v)    v where m is above zero or NaN, else 0
  *   vf_pow2(v)         2 to the power of the integer in the low bits of v
@@ -22,14 +23,20 @@
  *                      4/3, for v that is normal and above zero
  *   vf_magnitude(v)    |v|; vf_sign(v, s): v >= 0 with the sign of s
  *   vf_sum(v)          the sum of the lanes
- *   vf_compact(v, first, index, value)    writes the lanes that are above zero
- *                      or NaN, and their places, which are counted from
- *                      `first`, as whole vectors; returns how many there are
+ *   vf_gather(&v, first, index)    brings the lanes to the front that are
+ *                      above zero or NaN, and writes their places, which are
+ *                      counted from `first`; returns how many there are.
+ *                      VF_GATHERS: whether there is this; else vf_compact
  *   vf_transpose(from, stride, to)    VF_LANES rows of as many floats
  *   vf_bfloat16_low, vf_bfloat16_high, vf_int8    floats of narrow weights
- *   vi_zero, vi_to_vf
+ *   vi_set, vi_to_vf
+ *   VQ_WIDE(bits)      whether integers of so many bits are listed in 16 bits,
+ *                      and 128 is added to weights, so that they are unsigned;
+ *                      else in 8
+ *   vq_store(bits, v, list, k)    lists integers from 0 to 255, NaN as any
  *   vq, vq_load, vi_dot_rows    four operands, and four rows times them
- *   simd_prefetch
+ *   VF_PREFETCH(p)     asks for memory that is used later, if that pays: for
+ *                      processors that cannot begin to do so by themselves
  *   VF_PIN(v)          keeps a vector in a register, if the compiler would not
  */
 #include "base/compiler.h"
@@ -50,6 +57,17 @@ DUSPAR_INLINE void vf_store_rest(float* p, vf v, size_t left) {
     vf_store_part(p, v, left);
   }
 }
+
+#if VF_GATHERS
+/* Writes the lanes that are above zero or NaN, and their places, as whole
+ * vectors, and returns how many there are. */
+DUSPAR_INLINE size_t vf_compact(vf v, uint32_t first, uint32_t* index,
+                                float* value) {
+  const size_t count = vf_gather(&v, first, index);
+  vf_store(value, v);
+  return count;
+}
+#endif
 
 DUSPAR_INLINE vf vf_rectify(vf v) { return vf_atleast(vf_set(0.0f), v); }
 
@@ -88,13 +106,20 @@ DUSPAR_INLINE void vf_gate_parts(vf a, vf b, vf* exp_a, vf* less, vf* more) {
   *less = vf_sign(magnitude, b);
 }
 
+/* Zero for what is tiny: a state that dies away would come to numbers below the
+ * normal ones, with which processors are slow. */
+DUSPAR_INLINE vf vf_flush(vf v) {
+  const vf least = vf_set(0x1p-100f);
+  return vf_if_positive(vf_sub(vf_magnitude(v), least), v);
+}
+
 /* The state after a step, (1 - z) state + z tanh(b) with z = sigmoid(a), in
  * one division. */
 DUSPAR_INLINE vf vf_move_state(vf a, vf b, vf state) {
   vf exp_a, less, more;
   vf_gate_parts(a, b, &exp_a, &less, &more);
   const vf above = vf_fma(exp_a, less, vf_mul(more, state));
-  return vf_div(above, vf_fma(exp_a, more, more));
+  return vf_flush(vf_div(above, vf_fma(exp_a, more, more)));
 }
 
 /* The same in two halves, for training, which keeps z and c. */

@@ -10,7 +10,10 @@
 
 enum { VF_LANES = 4 };
 #define VF_MAX_TILE 8
+#define VF_MAX_ROWS 4
 #define VF_TILE_ROWS 8
+#define VF_WIDENS_INT8 true
+#define VF_PREFETCH(p) __builtin_prefetch(p)
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
@@ -73,14 +76,15 @@ static inline vf vf_int8(const int8_t* p) {
 static inline bool vf_any_nan(vf v) { return vminvq_u32(vceqq_f32(v, v)) == 0; }
 
 /* NaN is made 0. */
-static inline void vf_to_bytes(vf v, uint8_t* to) {
+static inline void vq_store(int bits, vf v, void* list, size_t k) {
+  (void)bits;
   const uint16x4_t halves = vmovn_u32(vcvtq_u32_f32(v));
   const uint8x8_t bytes = vmovn_u16(vcombine_u16(halves, halves));
   const uint32_t four = vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
-  memcpy(to, &four, sizeof four);
+  memcpy((uint8_t*)list + k, &four, sizeof four);
 }
 
-static inline vi vi_zero(void) { return vdupq_n_s32(0); }
+static inline vi vi_set(int32_t x) { return vdupq_n_s32(x); }
 static inline vf vi_to_vf(vi v) { return vcvtq_f32_s32(v); }
 
 static inline vf vf_if_positive(vf m, vf v) {
@@ -90,22 +94,23 @@ static inline vf vf_if_positive(vf m, vf v) {
 
 static inline float vf_sum(vf v) { return vaddvq_f32(v); }
 
-static inline size_t vf_compact(vf v, uint32_t first, uint32_t* index,
-                                float* value) {
+#define VF_GATHERS true
+static inline size_t vf_gather(vf* v, uint32_t first, uint32_t* index) {
   static const uint32_t bits[] = {1, 2, 4, 8}, lanes[] = {0, 1, 2, 3};
-  const uint32x4_t below = vcleq_f32(v, vdupq_n_f32(0.0f));
+  const uint32x4_t below = vcleq_f32(*v, vdupq_n_f32(0.0f));
   const uint32_t mask = vaddvq_u32(vbicq_u32(vld1q_u32(bits), below));
   const uint8x16_t order = vld1q_u8(duspar_compaction[mask].bytes);
   const uint32x4_t all = vaddq_u32(vdupq_n_u32(first), vld1q_u32(lanes));
-  const uint8x16_t kept = vqtbl1q_u8(vreinterpretq_u8_f32(v), order);
+  const uint8x16_t kept = vqtbl1q_u8(vreinterpretq_u8_f32(*v), order);
   const uint8x16_t numbers = vqtbl1q_u8(vreinterpretq_u8_u32(all), order);
-  vst1q_f32(value, vreinterpretq_f32_u8(kept));
+  *v = vreinterpretq_f32_u8(kept);
   vst1q_u32(index, vreinterpretq_u32_u8(numbers));
   return duspar_compaction[mask].count;
 }
 
 #define VF_PIN(v) __asm__("" : "+w"(v))
 
+#define VQ_WIDE(bits) ((bits) > 8)
 #if defined(__ARM_FEATURE_DOTPROD)
 /* The instruction takes signed bytes, so 8 bits go as twice the upper 7 and
  * the lowest. */
@@ -114,9 +119,9 @@ typedef struct vq {
   int8x16_t last;
 } vq;
 
-static inline vq vq_load(int bits, const uint8_t* four) {
+static inline vq vq_load(int bits, const void* list, size_t k) {
   uint32_t word;
-  memcpy(&word, four, sizeof word);
+  memcpy(&word, (const uint8_t*)list + k, sizeof word);
   const uint8x16_t all = vreinterpretq_u8_u32(vdupq_n_u32(word));
   const uint8x16_t upper = vshrq_n_u8(all, 1);
   const uint8x16_t last = vandq_u8(all, vdupq_n_u8(1));
@@ -150,7 +155,8 @@ typedef struct vq {
   int16_t each[4];
 } vq;
 
-static inline vq vq_load(int bits, const uint8_t* four) {
+static inline vq vq_load(int bits, const void* list, size_t k) {
+  const uint8_t* four = (const uint8_t*)list + k;
   (void)bits;
   return (vq){{four[0], four[1], four[2], four[3]}};
 }
@@ -171,5 +177,3 @@ static inline void vi_dot_rows(int bits, vi sums[4], const int8_t* const r[4],
   for (int k = 0; k < 4; ++k) vi_add_row(sums, r[k], q.each[k]);
 }
 #endif
-
-static inline void simd_prefetch(const void* p) { __builtin_prefetch(p); }

@@ -7,7 +7,12 @@
 
 enum { VF_LANES = 4 };
 #define VF_MAX_TILE 4
+#define VF_MAX_ROWS 4
 #define VF_TILE_ROWS 4
+#define VF_WIDENS_INT8 true
+#if !defined(__SSE2__)
+#define VF_PREFETCH(p) __builtin_prefetch(p)
+#endif
 
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
@@ -81,21 +86,16 @@ static inline bool vf_any_nan(vf v) {
   return v[0] != v[0] || v[1] != v[1] || v[2] != v[2] || v[3] != v[3];
 }
 
-static inline void vf_to_bytes(vf v, uint8_t* to) {
-  for (int lane = 0; lane < VF_LANES; ++lane) {
-    to[lane] = v[lane] > 0.0f ? (uint8_t)v[lane] : 0;
-  }
-}
-
 static inline vf vf_if_positive(vf m, vf v) {
   return (vf)(~(m <= vf_set(0.0f)) & (vi)v);
 }
 
 static inline float vf_sum(vf v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
-static inline vi vi_zero(void) { return (vi){0, 0, 0, 0}; }
+static inline vi vi_set(int32_t x) { return (vi){x, x, x, x}; }
 static inline vf vi_to_vf(vi v) { return __builtin_convertvector(v, vf); }
 
+#define VF_GATHERS false
 static inline size_t vf_compact(vf v, uint32_t first, uint32_t* index,
                                 float* value) {
   size_t count = 0;
@@ -107,27 +107,41 @@ static inline size_t vf_compact(vf v, uint32_t first, uint32_t* index,
   return count;
 }
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+typedef __m128i vx;
+#define X86(name) _mm_##name
+#define X86_BITS(name) _mm_##name##_si128
+#include "simd/x86_integers_template.h"
+#else
+#define VQ_WIDE(bits) ((bits) > 0)
 typedef struct vq {
-  vf each[4];
+  int32_t each[4];
 } vq;
 
-static inline vq vq_load(int bits, const uint8_t* four) {
+static inline vq vq_load(int bits, const void* list, size_t k) {
+  const uint16_t* four = (const uint16_t*)list + k;
   (void)bits;
-  return (vq){
-      {vf_set(four[0]), vf_set(four[1]), vf_set(four[2]), vf_set(four[3])}};
+  return (vq){{four[0], four[1], four[2], four[3]}};
 }
 
-/* Floats have room for four products. */
 static inline void vi_dot_rows(int bits, vi sums[4], const int8_t* const r[4],
                                vq q) {
+  int32_t found[16];
   (void)bits;
-  for (int t = 0; t < 4; ++t) {
-    const vf four =
-        (vf_int8(r[0] + 4 * t) * q.each[0] +
-         vf_int8(r[1] + 4 * t) * q.each[1]) +
-        (vf_int8(r[2] + 4 * t) * q.each[2] + vf_int8(r[3] + 4 * t) * q.each[3]);
-    sums[t] += __builtin_convertvector(four, vi);
+  memcpy(found, sums, sizeof found);
+  for (int j = 0; j < 16; ++j) {
+    found[j] += (uint8_t)r[0][j] * q.each[0] + (uint8_t)r[1][j] * q.each[1] +
+                (uint8_t)r[2][j] * q.each[2] + (uint8_t)r[3][j] * q.each[3];
   }
+  memcpy(sums, found, sizeof found);
 }
+#endif
 
-static inline void simd_prefetch(const void* p) { __builtin_prefetch(p); }
+typedef uint16_t vq_four __attribute__((vector_size(8)));
+static inline void vq_store(int bits, vf v, void* list, size_t k) {
+  (void)bits;
+  const vi whole = __builtin_convertvector(vf_choose(v == v, v, v - v), vi);
+  const vq_four four = __builtin_convertvector(whole, vq_four);
+  memcpy((uint16_t*)list + k, &four, sizeof four);
+}

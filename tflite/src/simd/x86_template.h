@@ -3,7 +3,6 @@
  *   X86(name)         an instruction, as in _mm256_##name
  *   X86_BITS(name)    one on the bits of a vector, as in _mm256_##name##_si256
  *   X86_FLOATS(v)     a vi as a vf
- *   X86_DOT(s, q, w)  if there is one: adds four products of bytes to each sum
  */
 static inline vf vf_load(const float* p) { return X86(loadu_ps)(p); }
 static inline void vf_store(float* p, vf v) { X86(storeu_ps)(p, v); }
@@ -51,57 +50,8 @@ static inline vf vf_bfloat16_high(const char* p) {
   return X86_FLOATS(X86_BITS (and)(words, X86(set1_epi32)((int)0xffff0000u)));
 }
 
-static inline vi vi_zero(void) { return X86_BITS(setzero)(); }
+static inline vi vi_set(int32_t x) { return X86(set1_epi32)(x); }
 static inline vf vi_to_vf(vi v) { return X86(cvtepi32_ps)(v); }
-
-/* Without an instruction for it, products of bytes are summed in 16 bits,
- * which have no room for two of 8 bits: the lowest bit goes by itself then. */
-typedef struct vq {
-  vi all;  /* or the upper 7 bits of 8 */
-  vi last; /* the lowest of 8 */
-} vq;
-
-static inline vq vq_load(int bits, const uint8_t* four) {
-  int32_t word;
-  memcpy(&word, four, sizeof word);
-  const vi all = X86(set1_epi32)(word);
-#if defined(X86_DOT)
-  (void)bits;
-  return (vq){all, all};
-#else
-  const vi upper = X86_BITS (and)(X86(srli_epi32)(all, 1), X86(set1_epi8)(127));
-  const vi last = X86_BITS (and)(all, X86(set1_epi8)(1));
-  return bits == 7 ? (vq){all, all} : (vq){upper, last};
-#endif
-}
-
-static inline vi vi_dot(int bits, vi sum, vi weights, vq q) {
-#if defined(X86_DOT)
-  (void)bits;
-  return X86_DOT(sum, q.all, weights);
-#else
-  const vi one = X86(set1_epi16)(1), two = X86(set1_epi16)(2);
-  const vi pairs = X86(maddubs_epi16)(q.all, weights);
-  if (bits == 7) return X86(add_epi32)(sum, X86(madd_epi16)(pairs, one));
-  const vi lasts = X86(maddubs_epi16)(q.last, weights);
-  sum = X86(add_epi32)(sum, X86(madd_epi16)(pairs, two));
-  return X86(add_epi32)(sum, X86(madd_epi16)(lasts, one));
-#endif
-}
-
-static inline void vi_dot_rows(int bits, vi sums[4], const int8_t* const r[4],
-                               vq q) {
-  const vi a = X86_BITS(loadu)((const void*)r[0]);
-  const vi b = X86_BITS(loadu)((const void*)r[1]);
-  const vi c = X86_BITS(loadu)((const void*)r[2]);
-  const vi d = X86_BITS(loadu)((const void*)r[3]);
-  const vi ab0 = X86(unpacklo_epi8)(a, b), ab1 = X86(unpackhi_epi8)(a, b);
-  const vi cd0 = X86(unpacklo_epi8)(c, d), cd1 = X86(unpackhi_epi8)(c, d);
-  sums[0] = vi_dot(bits, sums[0], X86(unpacklo_epi16)(ab0, cd0), q);
-  sums[1] = vi_dot(bits, sums[1], X86(unpackhi_epi16)(ab0, cd0), q);
-  sums[2] = vi_dot(bits, sums[2], X86(unpacklo_epi16)(ab1, cd1), q);
-  sums[3] = vi_dot(bits, sums[3], X86(unpackhi_epi16)(ab1, cd1), q);
-}
 
 /* The first half of a transpose, of VF_LANES rows: pairs of rows are
  * interleaved, by numbers, then by pairs of them. Fours are left to change
@@ -121,6 +71,4 @@ static inline void vf_transpose_fours(const float* from, size_t stride, vf* a) {
   }
 }
 
-static inline void simd_prefetch(const void* p) {
-  _mm_prefetch(p, _MM_HINT_T0);
-}
+#include "simd/x86_integers_template.h"

@@ -7,9 +7,6 @@
 #include "base/memory.h"
 #include "variants/variants.h"
 
-/* Rows that are asked for before they are used. */
-enum { CELL_AHEAD = 16, CELL_LINE = 64 };
-
 /* Outputs of a tile of integers: four rows of it are turned into one vector
  * of four rows by VF_LANES outputs, four times. */
 enum { CELL_QUAD = 4 * VF_LANES };
@@ -27,15 +24,23 @@ typedef struct cell_parts {
   size_t alive; /* a byte per input: whether it has weights but zero */
   size_t tiles;
   size_t bytes;
-  float inverse; /* of the operand's scale, for integers */
+  float inverse;        /* of the operand's scale, for integers */
+  duspar_format format; /* of the packed weights */
   bool far;
   bool pruned; /* whether there are inputs without */
 } cell_parts;
+
+DUSPAR_INLINE size_t cell_item_bytes(duspar_format format) {
+  return format == DUSPAR_FORMAT_FLOAT32    ? 4
+         : format == DUSPAR_FORMAT_BFLOAT16 ? 2
+                                            : 1;
+}
 
 static bool cell_find_parts(const duspar_shape* shape, cell_parts* p) {
   const bool scaled = shape->weight_type == DUSPAR_INT8;
   const size_t weight = duspar_weight_bytes(shape->weight_type);
   size_t end = 0, weights;
+  p->format = duspar_shape_format(shape);
   if (!duspar_add(shape->outputs, CELL_QUAD - 1, &p->padded)) return false;
   p->padded = duspar_round_up(shape->outputs,
                               shape->operand_bits ? CELL_QUAD : VF_LANES);
@@ -45,6 +50,13 @@ static bool cell_find_parts(const duspar_shape* shape, cell_parts* p) {
       !duspar_add_lines(1, sizeof(cell_parts), &end)) {
     return false;
   }
+  if (VF_WIDENS_INT8 && p->format == DUSPAR_FORMAT_INT8 &&
+      weights <= CELL_FAR / 2) {
+    p->format = DUSPAR_FORMAT_BFLOAT16; /* has room for every int8 */
+    weights *= 2;
+  }
+  p->far =
+      weights > CELL_FAR || (VF_WIDENS_INT8 && p->format == DUSPAR_FORMAT_INT8);
   p->bias = end;
   if (!duspar_add_lines(p->padded, sizeof(float), &end)) return false;
   p->scales = end;
@@ -55,7 +67,6 @@ static bool cell_find_parts(const duspar_shape* shape, cell_parts* p) {
   if (!duspar_add_lines(shape->inputs, 1, &end)) return false;
   p->tiles = end;
   p->pruned = false;
-  p->far = weights > CELL_FAR;
   if (!duspar_add_lines(weights, 1, &end)) return false;
   p->bytes = end;
   return true;
@@ -72,19 +83,20 @@ static bool cell_packed_bytes(const duspar_shape* shape, size_t* bytes) {
 typedef struct cell_list {
   uint32_t* index;
   float* value;
-  uint8_t* integer;
-  float* sums; /* of whole rows, as vectors of gate and candidate in turn */
+  void* integers; /* of 8 or 16 bits */
+  float* sums;    /* of whole rows, as vectors of gate and candidate in turn */
 } cell_list;
 
+/* The last vector, and four more integers, may be written behind the end. */
 static size_t cell_list_room(const duspar_shape* shape) {
-  return duspar_round_up(shape->inputs + CELL_AHEAD + VF_LANES, 64);
+  return duspar_round_up(shape->inputs + VF_LANES + 4, 64);
 }
 
 static bool cell_scratch_bytes(const duspar_shape* shape, size_t* bytes) {
   cell_parts p;
   *bytes = 0;
   return cell_find_parts(shape, &p) && shape->inputs < UINT32_MAX &&
-         duspar_add_lines(cell_list_room(shape), 9, bytes) &&
+         duspar_add_lines(cell_list_room(shape), 10, bytes) &&
          duspar_add_lines(p.padded, 2 * sizeof(float), bytes);
 }
 
@@ -92,8 +104,8 @@ static cell_list cell_find_list(const duspar_shape* shape, void* scratch) {
   const size_t room = cell_list_room(shape);
   uint32_t* index = scratch;
   float* value = (void*)(index + room);
-  uint8_t* integer = (void*)(value + room);
-  return (cell_list){index, value, integer, (void*)(integer + room)};
+  uint16_t* integers = (void*)(value + room);
+  return (cell_list){index, value, integers, (void*)(integers + room)};
 }
 
 /* How many vectors the tile has that begins with vector `first`: as many as
@@ -104,30 +116,42 @@ static size_t cell_tile_width(const cell_parts* p, size_t first) {
   return (uint32_t)(rest + tiles - 1) / (uint32_t)tiles; /* the faster one */
 }
 
+/* Puts one weight in its place. */
+static void cell_pack_weight(const duspar_shape* shape, const cell_parts* p,
+                             const void* kernel, size_t at, char* to) {
+  const size_t item = duspar_weight_bytes(shape->weight_type);
+  const char* from = (const char*)kernel + at * item;
+  if (item == 1 && p->format == DUSPAR_FORMAT_BFLOAT16) {
+    const float value = *(const int8_t*)from;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint16_t upper = (uint16_t)(bits >> 16);
+    memcpy(to, &upper, sizeof upper);
+    return;
+  }
+  memcpy(to, from, item);
+  if (VQ_WIDE(shape->operand_bits)) *to = (char)(*to ^ 128);
+}
+
 /* Puts weights of one input, from output `first` on, into its row of a tile:
  * `group` of them to the gate, then as many to the candidate, and so on. */
 static void cell_pack_row(const duspar_shape* shape, const duspar_cell* cell,
-                          size_t input, size_t first, size_t width,
-                          size_t group, char* row) {
-  const size_t item = duspar_weight_bytes(shape->weight_type);
-  const size_t start = input * shape->outputs;
-  const char* gate = (const char*)cell->gate_kernel + start * item;
-  const char* candidate = (const char*)cell->candidate_kernel + start * item;
+                          const cell_parts* p, size_t input, size_t first,
+                          size_t width, size_t group, char* row) {
+  const size_t item = cell_item_bytes(p->format);
+  memset(row, VQ_WIDE(shape->operand_bits) ? 128 : 0, 2 * width * item);
   for (size_t place = 0; place < width; ++place) {
-    const size_t to = (place + place / group * group) * item;
+    char* to = row + (place + place / group * group) * item;
     size_t from = first + place;
     if (shape->operand_bits != 0) {
       /* The order in which `vi_dot_rows` finds them, by parts of 16 bytes. */
       const size_t within = place % CELL_QUAD, vector = within % 16 / 4;
       from += vector * VF_LANES + within / 16 * 4 + within % 4 - within;
     }
-    if (from >= shape->outputs) {
-      memset(row + to, 0, item);
-      memset(row + to + group * item, 0, item);
-      continue;
-    }
-    memcpy(row + to, gate + from * item, item);
-    memcpy(row + to + group * item, candidate + from * item, item);
+    if (from >= shape->outputs) continue;
+    from += input * shape->outputs;
+    cell_pack_weight(shape, p, cell->gate_kernel, from, to);
+    cell_pack_weight(shape, p, cell->candidate_kernel, from, to + group * item);
   }
 }
 
@@ -155,7 +179,6 @@ static bool cell_is_pruned(const duspar_shape* shape, const void* kernel,
 static void cell_pack(const duspar_shape* shape, const duspar_cell* cell,
                       void* packed) {
   const bool integers = shape->operand_bits != 0;
-  const size_t item = duspar_weight_bytes(shape->weight_type);
   char* to = packed;
   cell_parts p;
   cell_find_parts(shape, &p); /* cell_packed_bytes has succeeded */
@@ -176,16 +199,16 @@ static void cell_pack(const duspar_shape* shape, const duspar_cell* cell,
                      scales + p.padded);
   }
   /* Two weights of bfloat16 share a word. */
-  const size_t group = integers                                ? CELL_QUAD
-                       : shape->weight_type == DUSPAR_BFLOAT16 ? 1
-                                                               : VF_LANES;
+  const size_t group = integers                             ? CELL_QUAD
+                       : p.format == DUSPAR_FORMAT_BFLOAT16 ? 1
+                                                            : VF_LANES;
   char* row = to + p.tiles;
   for (size_t first = 0; first < p.padded / VF_LANES;) {
     const size_t width =
         (integers && !p.far ? 4 : cell_tile_width(&p, first)) * VF_LANES;
     for (size_t i = 0; i < shape->inputs; ++i) {
-      cell_pack_row(shape, cell, i, first * VF_LANES, width, group, row);
-      row += 2 * width * item;
+      cell_pack_row(shape, cell, &p, i, first * VF_LANES, width, group, row);
+      row += 2 * width * cell_item_bytes(p.format);
     }
     first += width / VF_LANES;
   }

@@ -103,7 +103,8 @@ static void blend(size_t outputs, const float* sums, const float* bias,
   for (size_t j = 0; j < outputs; ++j) {
     const float z = sigmoid(sums[j] + bias[j]);
     const float c = tanhf(sums[outputs + j]);
-    state[j] = (1.0f - z) * state[j] + z * c;
+    const float next = (1.0f - z) * state[j] + z * c;
+    state[j] = fabsf(next) <= 0x1p-100f ? 0.0f : next;
   }
 }
 

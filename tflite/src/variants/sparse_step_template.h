@@ -1,6 +1,6 @@
 /* Template: one step of a cell, with the vectors of simd/functions_template.h,
- * which was included before. Defines cell_step_float32, cell_step_bfloat16,
- * cell_step_int8 and cell_step_integer.
+ * which was included before. Defines cell_step_float32, cell_step_bfloat16 and
+ * cell_step_int8; integer_step_template.h is for operands that are integers.
  *
  * Outputs are cut into tiles of at most VF_MAX_TILE vectors, so that the sums
  * of a tile stay in registers. A tile of the packed weights holds a row for
@@ -21,17 +21,18 @@
 #include "variants/variants.h"
 
 /* The vector of an operand that begins with entry `i`; what lies behind the
- * operand's end is zero. */
-DUSPAR_INLINE vf cell_read_operand(const duspar_step_operand* a, size_t i,
+ * operand's end is zero. Which of them there are, is a constant. */
+DUSPAR_INLINE vf cell_read_operand(bool x, bool state,
+                                   const duspar_step_operand* a, size_t i,
                                    size_t rest) {
   vf v = vf_set(0.0f);
-  if (a->x != NULL) v = vf_load_rest(a->x + i, rest);
-  if (a->state != NULL) {
+  if (x) v = vf_load_rest(a->x + i, rest);
+  if (state) {
     const vf moved = vf_add(vf_load(a->state + i), vf_load(a->bias + i));
-    v = a->x != NULL ? vf_sub(v, moved) : moved;
+    v = x ? vf_sub(v, moved) : moved;
     if (rest < VF_LANES) v = vf_first(v, rest);
   }
-  if (a->out != NULL) vf_store_rest(a->out + i, v, rest);
+  if (!x && a->out != NULL) vf_store_rest(a->out + i, v, rest);
   return v;
 }
 
@@ -50,51 +51,91 @@ static size_t cell_drop_pruned(const char* alive, const cell_list* list,
   return kept;
 }
 
-/* Lists the entries of an operand that are not zero or below, sets how many
- * there are, and returns how many of them have weights. With integers they are
- * rounded before, to at most `most`, and NaN is put in `lost`. */
-DUSPAR_INLINE size_t cell_list_operand(const duspar_shape* shape,
-                                       const void* packed, const cell_parts* p,
+/* What is found when an operand is listed. */
+typedef struct cell_found {
+  size_t count;   /* entries of the list, which have weights */
+  size_t counted; /* entries that are not zero, with weights or without */
+  float sum;      /* of the integers in the list, or NaN */
+} cell_found;
+
+/* Lists one vector of entries that are not zero or below, and returns how many
+ * they are. Integers, of `bits` bits, are rounded before, and added to `sums`.
+ */
+DUSPAR_INLINE size_t cell_list_vector(int bits, vf v, size_t i, float inverse,
+                                      const cell_list* list, size_t count,
+                                      vf* sums) {
+  const vf shift = vf_set(12582912.0f); /* rounds to integers */
+  if (bits != 0) {
+    v = vf_mul(v, vf_set(inverse));
+    v = vf_atmost(vf_set(bits == 7 ? 127.0f : 255.0f),
+                  vf_atleast(vf_set(0.0f), v));
+    v = vf_sub(vf_add(v, shift), shift);
+    *sums = vf_add(*sums, v);
+  }
+#if VF_GATHERS
+  const size_t more = vf_gather(&v, (uint32_t)i, list->index + count);
+  vf_store(list->value + count, v);
+  if (bits != 0) vq_store(bits, v, list->integers, count);
+  return more;
+#else
+  return vf_compact(v, (uint32_t)i, list->index + count, list->value + count);
+#endif
+}
+
+DUSPAR_INLINE size_t cell_list_vectors(int bits, bool x, bool state,
+                                       size_t inputs,
                                        const duspar_step_operand* a,
-                                       bool integers, const cell_list* list,
-                                       size_t* counted, bool* lost) {
-  const vf shift = vf_set(12582912.0f);
-  const vf most = vf_set((float)((1 << shape->operand_bits) - 1));
-  vf nan = vf_set(0.0f);
-  size_t count = 0;
-  for (size_t i = 0; i < shape->inputs; i += VF_LANES) {
-    vf v = cell_read_operand(a, i, shape->inputs - i);
-    if (integers) {
-      v = vf_mul(v, vf_set(p->inverse));
-      v = vf_atmost(most, vf_atleast(vf_set(0.0f), v));
-      v = vf_sub(vf_add(v, shift), shift);
-      nan = vf_add(nan, v);
-    }
-    count +=
-        vf_compact(v, (uint32_t)i, list->index + count, list->value + count);
+                                       float inverse, const cell_list* list,
+                                       vf* sums) {
+  size_t i = 0, count = 0;
+  for (; i + VF_LANES <= inputs; i += VF_LANES) {
+    const vf v = cell_read_operand(x, state, a, i, VF_LANES);
+    count += cell_list_vector(bits, v, i, inverse, list, count, sums);
   }
-  *counted = count;
-  if (p->pruned) {
-    count = cell_drop_pruned((const char*)packed + p->alive, list, count);
-  }
-  /* At the end, rows that are multiplied with zero: any. */
-  for (size_t k = 0; k < CELL_AHEAD; ++k) {
-    list->index[count + k] = count ? list->index[count - 1] : 0;
-  }
-  if (integers) {
-    *lost = vf_any_nan(nan);
-    for (size_t k = 0; k < count; k += VF_LANES) {
-      vf_to_bytes(vf_load(list->value + k), list->integer + k);
-    }
-    for (size_t k = count; k < count + 4; ++k) list->integer[k] = 0;
+  if (i < inputs) {
+    const vf v = cell_read_operand(x, state, a, i, inputs - i);
+    count += cell_list_vector(bits, v, i, inverse, list, count, sums);
   }
   return count;
 }
 
-DUSPAR_INLINE size_t cell_item_bytes(duspar_format format) {
-  return format == DUSPAR_FORMAT_FLOAT32    ? 4
-         : format == DUSPAR_FORMAT_BFLOAT16 ? 2
-                                            : 1;
+DUSPAR_INLINE cell_found cell_list_operand(int bits, const duspar_shape* shape,
+                                           const void* packed,
+                                           const cell_parts* p,
+                                           const duspar_step_operand* a,
+                                           const cell_list* list) {
+  const size_t inputs = shape->inputs;
+  const float inverse = p->inverse;
+  vf sums = vf_set(0.0f);
+  size_t count;
+  if (a->state == NULL) {
+    count =
+        cell_list_vectors(bits, true, false, inputs, a, inverse, list, &sums);
+  } else if (a->x == NULL) {
+    count =
+        cell_list_vectors(bits, false, true, inputs, a, inverse, list, &sums);
+  } else {
+    count =
+        cell_list_vectors(bits, true, true, inputs, a, inverse, list, &sums);
+  }
+  cell_found found = {count, count, bits != 0 ? vf_sum(sums) : 0.0f};
+  if (p->pruned) {
+    const char* alive = (const char*)packed + p->alive;
+    found.count = cell_drop_pruned(alive, list, count);
+  }
+  /* Rows behind the end may be asked for, or multiplied with zero: any. */
+  for (size_t k = 0; k < VF_MAX_ROWS; ++k) {
+    list->index[found.count + k] = list->index[0];
+  }
+  return found;
+}
+
+DUSPAR_NOINLINE cell_found cell_list_floats(const duspar_shape* shape,
+                                            const void* packed,
+                                            const cell_parts* p,
+                                            const duspar_step_operand* a,
+                                            const cell_list* list) {
+  return cell_list_operand(0, shape, packed, p, a, list);
 }
 
 /* The weights of a row to both sums of vector `t`. */
@@ -140,39 +181,61 @@ DUSPAR_INLINE void cell_finish(bool scaled, vf gate, vf candidate,
            vf_move_state(gate, candidate, vf_load(out->state + j)));
 }
 
-/* One tile. `width` and `format` are constants. */
-DUSPAR_INLINE void cell_run_tile(duspar_format format, size_t width,
-                                 const char* tile, const cell_list* list,
-                                 size_t count, const cell_outputs* out,
-                                 size_t j) {
+/* Adds `rows` rows to the sums of a tile. */
+DUSPAR_INLINE void cell_add_to_tile(duspar_format format, size_t width,
+                                    size_t rows, const char* tile,
+                                    const cell_list* list, size_t k, vf* gate,
+                                    vf* candidate) {
   const size_t row_bytes = 2 * width * VF_LANES * cell_item_bytes(format);
+  const char* row[VF_MAX_ROWS];
+  vf value[VF_MAX_ROWS];
+  DUSPAR_UNROLL for (size_t r = 0; r < rows; ++r) {
+    row[r] = tile + list->index[k + r] * row_bytes;
+    value[r] = vf_set(list->value[k + r]);
+#if defined(VF_PREFETCH)
+    const char* next = tile + list->index[k + r + VF_MAX_ROWS] * row_bytes;
+    DUSPAR_UNROLL for (size_t b = 0; b < row_bytes; b += 64)
+        VF_PREFETCH(next + b);
+#endif
+  }
+  DUSPAR_UNROLL for (size_t t = 0; t < width; ++t) {
+    DUSPAR_UNROLL for (size_t r = 0; r < rows; ++r) {
+      vf to_gate, to_candidate;
+      cell_load_pair(format, row[r], t, &to_gate, &to_candidate);
+      gate[t] = vf_fma(value[r], to_gate, gate[t]);
+      candidate[t] = vf_fma(value[r], to_candidate, candidate[t]);
+    }
+  }
+}
+
+/* One tile. `width` and `format` are constants. Processors fetch ahead what is
+ * read in order, gaps and all: where there are gaps, rows are read some at a
+ * time, which they do not take for an order. */
+DUSPAR_INLINE void cell_run_tile(duspar_format format, size_t width,
+                                 bool scaled, bool gaps, const char* tile,
+                                 const cell_list* list, size_t count,
+                                 const cell_outputs* out, size_t j) {
   vf gate[VF_MAX_TILE], candidate[VF_MAX_TILE];
+  size_t k = 0;
   DUSPAR_UNROLL for (size_t t = 0; t < width; ++t) {
     gate[t] = candidate[t] = vf_set(0.0f);
   }
-  for (size_t k = 0; k < count; ++k) {
-    const char* row = tile + list->index[k] * row_bytes;
-    const char* next = tile + list->index[k + CELL_AHEAD] * row_bytes;
-    DUSPAR_UNROLL for (size_t b = 0; b < row_bytes; b += CELL_LINE)
-        simd_prefetch(next + b);
-    const vf value = vf_set(list->value[k]);
-    DUSPAR_UNROLL for (size_t t = 0; t < width; ++t) {
-      vf to_gate, to_candidate;
-      cell_load_pair(format, row, t, &to_gate, &to_candidate);
-      gate[t] = vf_fma(value, to_gate, gate[t]);
-      candidate[t] = vf_fma(value, to_candidate, candidate[t]);
-    }
+  for (; gaps && k + VF_MAX_ROWS <= count; k += VF_MAX_ROWS) {
+    cell_add_to_tile(format, width, VF_MAX_ROWS, tile, list, k, gate,
+                     candidate);
+  }
+  for (; k < count; ++k) {
+    cell_add_to_tile(format, width, 1, tile, list, k, gate, candidate);
   }
   DUSPAR_UNROLL for (size_t t = 0; t < width; ++t) {
-    cell_finish(format == DUSPAR_FORMAT_INT8, gate[t], candidate[t], out,
-                j + t * VF_LANES);
+    cell_finish(scaled, gate[t], candidate[t], out, j + t * VF_LANES);
   }
 }
 
 /* Adds whole rows, `rows` at a time, to the sums in memory. */
 DUSPAR_INLINE void cell_add_rows(duspar_format format, size_t rows,
                                  const char* tile, size_t vectors,
-                                 const cell_list* list, size_t k) {
+                                 const cell_list* list, size_t k, float* sums) {
   const size_t row_bytes = 2 * vectors * VF_LANES * cell_item_bytes(format);
   const char* row[CELL_ROWS];
   vf value[CELL_ROWS];
@@ -180,8 +243,7 @@ DUSPAR_INLINE void cell_add_rows(duspar_format format, size_t rows,
     row[r] = tile + list->index[k + r] * row_bytes;
     value[r] = vf_set(list->value[k + r]);
   }
-  for (size_t t = 0; t < vectors; ++t) {
-    float* sums = list->sums + 2 * t * VF_LANES;
+  for (size_t t = 0; t < vectors; ++t, sums += 2 * VF_LANES) {
     vf gate = vf_load(sums), candidate = vf_load(sums + VF_LANES);
     DUSPAR_UNROLL for (size_t r = 0; r < rows; ++r) {
       vf to_gate, to_candidate;
@@ -194,23 +256,23 @@ DUSPAR_INLINE void cell_add_rows(duspar_format format, size_t rows,
   }
 }
 
-DUSPAR_INLINE void cell_run_rows(duspar_format format, const char* tile,
-                                 size_t vectors, const cell_list* list,
-                                 size_t count, const cell_outputs* out) {
+DUSPAR_INLINE void cell_run_rows(duspar_format format, bool scaled,
+                                 const char* tile, size_t vectors,
+                                 const cell_list* list, size_t count,
+                                 const cell_outputs* out, float* sums) {
   size_t k = 0;
-  memset(list->sums, 0, 2 * vectors * VF_LANES * sizeof(float));
+  memset(sums, 0, 2 * vectors * VF_LANES * sizeof(float));
   for (; k + CELL_ROWS <= count; k += CELL_ROWS) {
-    cell_add_rows(format, CELL_ROWS, tile, vectors, list, k);
+    cell_add_rows(format, CELL_ROWS, tile, vectors, list, k, sums);
   }
-  for (; k < count; ++k) cell_add_rows(format, 1, tile, vectors, list, k);
-  for (size_t t = 0; t < vectors; ++t) {
-    const float* sums = list->sums + 2 * t * VF_LANES;
-    cell_finish(format == DUSPAR_FORMAT_INT8, vf_load(sums),
-                vf_load(sums + VF_LANES), out, t * VF_LANES);
+  for (; k < count; ++k) cell_add_rows(format, 1, tile, vectors, list, k, sums);
+  for (size_t t = 0; t < vectors; ++t, sums += 2 * VF_LANES) {
+    cell_finish(scaled, vf_load(sums), vf_load(sums + VF_LANES), out,
+                t * VF_LANES);
   }
 }
 
-/* A step with operands of float32. */
+/* A step with operands of float32, and `format` of packed weights. */
 DUSPAR_INLINE size_t cell_run_floats(duspar_format format,
                                      const duspar_shape* shape,
                                      const void* packed,
@@ -219,20 +281,21 @@ DUSPAR_INLINE size_t cell_run_floats(duspar_format format,
   const cell_parts p = *(const cell_parts*)packed;
   const cell_list list = cell_find_list(shape, scratch);
   const cell_outputs out = cell_find_outputs(packed, &p, state);
-  size_t counted;
-  const size_t count =
-      cell_list_operand(shape, packed, &p, a, false, &list, &counted, NULL);
-  const size_t vectors = p.padded / VF_LANES;
+  const cell_found found = cell_list_floats(shape, packed, &p, a, &list);
+  const size_t count = found.count, vectors = p.padded / VF_LANES;
+  const bool scaled = shape->weight_type == DUSPAR_INT8;
+  const bool gaps = count < shape->inputs - shape->inputs / 8;
   const char* tile = (const char*)packed + p.tiles;
   if (p.far) {
-    cell_run_rows(format, tile, vectors, &list, count, &out);
-    return counted;
+    cell_run_rows(format, scaled, tile, vectors, &list, count, &out, list.sums);
+    return found.counted;
   }
   for (size_t first = 0; first < vectors;) {
     const size_t width = cell_tile_width(&p, first);
-#define CELL_CASE(WIDTH)                                                     \
-  case WIDTH:                                                                \
-    cell_run_tile(format, WIDTH, tile, &list, count, &out, first* VF_LANES); \
+#define CELL_CASE(WIDTH)                                                 \
+  case WIDTH:                                                            \
+    cell_run_tile(format, WIDTH, scaled, gaps, tile, &list, count, &out, \
+                  first* VF_LANES);                                      \
     break;
     switch (width) {
       CELL_CASE(1)
@@ -252,7 +315,7 @@ DUSPAR_INLINE size_t cell_run_floats(duspar_format format,
     tile += shape->inputs * width * 2 * VF_LANES * cell_item_bytes(format);
     first += width;
   }
-  return counted;
+  return found.counted;
 }
 
 /* The format is a constant within each. */
@@ -264,91 +327,13 @@ DUSPAR_INLINE size_t cell_run_floats(duspar_format format,
   }
 CELL_STEP(cell_step_float32, DUSPAR_FORMAT_FLOAT32)
 CELL_STEP(cell_step_bfloat16, DUSPAR_FORMAT_BFLOAT16)
-CELL_STEP(cell_step_int8, DUSPAR_FORMAT_INT8)
+CELL_STEP(cell_step_bytes, DUSPAR_FORMAT_INT8)
 
-/* Adds four rows of integers to the sums of CELL_QUAD outputs. */
-DUSPAR_INLINE void cell_add_integers(int bits, const char* tile,
-                                     size_t row_bytes, const cell_list* list,
-                                     size_t k, vi gate[4], vi candidate[4]) {
-  const int8_t* row[4];
-  DUSPAR_UNROLL for (size_t r = 0; r < 4; ++r) {
-    row[r] = (const int8_t*)tile + list->index[k + r] * row_bytes;
-  }
-  const vq q = vq_load(bits, list->integer + k);
-  vi_dot_rows(bits, gate, row, q);
-  DUSPAR_UNROLL for (size_t r = 0; r < 4; ++r) row[r] += CELL_QUAD;
-  vi_dot_rows(bits, candidate, row, q);
-}
-
-/* One tile of integers: the sums of the gate, then of the candidate. */
-DUSPAR_INLINE void cell_sum_integers(int bits, const char* tile,
-                                     const cell_list* list, size_t count,
-                                     vi sums[8]) {
-  vi gate[4], candidate[4]; /* in registers */
-  DUSPAR_UNROLL for (int t = 0; t < 4; ++t) gate[t] = candidate[t] = vi_zero();
-  for (size_t k = 0; k < count; k += 4) {
-    DUSPAR_UNROLL for (size_t r = 0; r < 4; ++r) {
-      const char* next = tile + (size_t)list->index[k + 8 + r] * 2 * CELL_QUAD;
-      DUSPAR_UNROLL for (int b = 0; b < 2 * CELL_QUAD; b += CELL_LINE)
-          simd_prefetch(next + b);
-    }
-    cell_add_integers(bits, tile, 2 * CELL_QUAD, list, k, gate, candidate);
-  }
-  DUSPAR_UNROLL for (int t = 0; t < 4; ++t) {
-    sums[t] = gate[t];
-    sums[t + 4] = candidate[t];
-  }
-}
-
-/* Whole rows of integers, four at a time, with the sums in memory. */
-DUSPAR_INLINE void cell_add_integer_rows(int bits, const char* tile,
-                                         size_t padded, const cell_list* list,
-                                         size_t count) {
-  vi* sums = (void*)list->sums;
-  memset(sums, 0, 2 * padded * sizeof(int32_t));
-  for (size_t k = 0; k < count; k += 4) {
-    for (size_t j = 0; j < padded; j += CELL_QUAD) {
-      vi* gate = sums + 2 * j / VF_LANES;
-      cell_add_integers(bits, tile + 2 * j, 2 * padded, list, k, gate,
-                        gate + 4);
-    }
-  }
-}
-
-DUSPAR_INLINE size_t cell_run_integers(int bits, const duspar_shape* shape,
-                                       const void* packed,
-                                       const duspar_step_operand* a,
-                                       float* state, void* scratch) {
-  const cell_parts p = *(const cell_parts*)packed;
-  const cell_list list = cell_find_list(shape, scratch);
-  const cell_outputs out = cell_find_outputs(packed, &p, state);
-  bool lost = false;
-  size_t counted;
-  const size_t count =
-      cell_list_operand(shape, packed, &p, a, true, &list, &counted, &lost);
-  const vf keep = vf_set(lost ? NAN : 1.0f);
-  const char* tile = (const char*)packed + p.tiles;
-  vi here[8];
-  vi* sums = p.far ? (void*)list.sums : here;
-  if (p.far) cell_add_integer_rows(bits, tile, p.padded, &list, count);
-  for (size_t j = 0; j < shape->outputs; j += CELL_QUAD) {
-    if (!p.far) cell_sum_integers(bits, tile, &list, count, sums);
-    DUSPAR_UNROLL for (size_t t = 0; t < 4; ++t) {
-      if (j + t * VF_LANES >= shape->outputs) continue;
-      cell_finish(true, vf_mul(vi_to_vf(sums[t]), keep),
-                  vf_mul(vi_to_vf(sums[t + 4]), keep), &out, j + t * VF_LANES);
-    }
-    tile += shape->inputs * 2 * CELL_QUAD;
-    if (p.far) sums += 8;
-  }
-  return counted;
-}
-
-static size_t cell_step_integer(const duspar_shape* shape, const void* packed,
-                                const duspar_step_operand* a, float* state,
-                                void* scratch) {
-  if (shape->operand_bits == 7) {
-    return cell_run_integers(7, shape, packed, a, state, scratch);
-  }
-  return cell_run_integers(8, shape, packed, a, state, scratch);
+static size_t cell_step_int8(const duspar_shape* shape, const void* packed,
+                             const duspar_step_operand* a, float* state,
+                             void* scratch) {
+  const duspar_format format = ((const cell_parts*)packed)->format;
+  return format == DUSPAR_FORMAT_INT8
+             ? cell_step_bytes(shape, packed, a, state, scratch)
+             : cell_step_bfloat16(shape, packed, a, state, scratch);
 }

@@ -9,6 +9,8 @@
 /* The functions come first. */
 #include "log_mel/log_mel_template.h"
 #include "variants/sparse_step_template.h"
+/* Then what uses it. */
+#include "variants/integer_step_template.h"
 
 #if defined(VARIANT_TRAINS) && !defined(DUSPAR_NO_TRAINING)
 #include "training/backward_template.h"

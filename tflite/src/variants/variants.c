@@ -1,6 +1,7 @@
 /* Which variants there are, and which of them this processor runs. */
 #include "variants/variants.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -12,6 +13,9 @@ static const duspar_variant* const variants[] = {
 #endif
 #if defined(DUSPAR_HAS_AVX512)
     &duspar_variant_avx512,
+#endif
+#if defined(DUSPAR_HAS_AVX2_VNNI)
+    &duspar_variant_avx2_vnni,
 #endif
 #if defined(DUSPAR_HAS_AVX2)
     &duspar_variant_avx2,
@@ -30,33 +34,56 @@ static const duspar_variant* const variants[] = {
 
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
+/* The environment may name the variant that is taken first: NULL if it does
+ * not. */
+static const char* wanted(void) {
+  const char* name = getenv("DUSPAR_KERNEL");
+  return name != NULL && name[0] != '\0' ? name : NULL;
+}
+
+/* The index of a variant by its name, VARIANTS if there is none. */
+static size_t index_of(const char* name) {
+  size_t i = 0;
+  while (i < VARIANTS && strcmp(name, variants[i]->name) != 0) ++i;
+  return i;
+}
+
 const duspar_variant* duspar_variant_at(size_t index) {
-  return index < VARIANTS ? variants[index] : NULL;
+  const size_t first = wanted() != NULL ? index_of(wanted()) : 0;
+  if (index >= VARIANTS) return NULL;
+  if (first >= VARIANTS || index > first) return variants[index];
+  return variants[index == 0 ? first : index - 1];
 }
 
 size_t duspar_kernel_count(void) { return VARIANTS; }
 
 const char* duspar_kernel_name(size_t index) {
-  return index < VARIANTS ? variants[index]->name : NULL;
+  return index < VARIANTS ? duspar_variant_at(index)->name : NULL;
 }
 
 int32_t duspar_kernel_usable(size_t index) {
-  return index < VARIANTS && variants[index]->usable();
+  return index < VARIANTS && duspar_variant_at(index)->usable();
 }
 
 const duspar_variant* duspar_variant_find(const char* name) {
-  for (size_t i = 0; i < VARIANTS; ++i) {
-    if (name == NULL ? variants[i]->usable()
-                     : strcmp(name, variants[i]->name) == 0) {
-      if (variants[i]->usable()) return variants[i];
-      duspar_fail(DUSPAR_INVALID,
-                  "Kernel '%s' does not run on this processor (it has: %s).",
-                  name, duspar_cpu_features());
-      return NULL;
-    }
+  const char* source = name == NULL ? "DUSPAR_KERNEL" : "kernel";
+  if (name == NULL) name = wanted();
+  for (size_t i = 0; name == NULL && i < VARIANTS; ++i) {
+    if (variants[i]->usable()) return variants[i];
   }
-  duspar_fail(DUSPAR_INVALID, "No kernel is called '%s'. The fastest is '%s'.",
-              name, variants[0]->name);
+  const size_t i = index_of(name);
+  if (i < VARIANTS && variants[i]->usable()) return variants[i];
+  if (i < VARIANTS) {
+    duspar_fail(DUSPAR_INVALID,
+                "`%s` must be one that runs on this processor (it has: %s). "
+                "Received: '%s'.",
+                source, duspar_cpu_features(), name);
+  } else {
+    duspar_fail(DUSPAR_INVALID,
+                "`%s` must be a kernel of this library, such as '%s'. "
+                "Received: '%s'.",
+                source, variants[0]->name, name);
+  }
   return NULL;
 }
 

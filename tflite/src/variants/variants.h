@@ -45,7 +45,8 @@ typedef struct duspar_step_operand {
 
 /* Makes one step: state = S(a, state) with the operand a. `packed`, `state`
  * and `scratch` lie on borders of cache lines, and `state` is a whole number
- * of them; what lies behind its end may be changed. Returns how many entries
+ * of them; what lies behind its end may be changed. States of at most 2^-100
+ * become zero. Returns how many entries
  * of relu(a) are not zero, after they were rounded to integers if they are.
  * NaN is counted. */
 typedef size_t duspar_step(const duspar_shape* shape, const void* packed,
@@ -87,17 +88,20 @@ typedef struct duspar_variant {
 
 extern const duspar_variant duspar_variant_avx512_vnni;
 extern const duspar_variant duspar_variant_avx512;
+extern const duspar_variant duspar_variant_avx2_vnni;
 extern const duspar_variant duspar_variant_avx2;
 extern const duspar_variant duspar_variant_neon_dotprod;
 extern const duspar_variant duspar_variant_neon;
 extern const duspar_variant duspar_variant_portable;
 extern const duspar_variant duspar_variant_reference;
 
-/* Returns variant `index`, fastest first, or NULL beyond the end. */
+/* Returns variant `index`, fastest first, or NULL beyond the end. The one that
+ * the environment names as DUSPAR_KERNEL comes before the others. */
 const duspar_variant* duspar_variant_at(size_t index);
 
-/* Returns the variant of that name, or the fastest usable one for NULL. Sets
- * the error and returns NULL if there is none. */
+/* Returns the variant of that name; for NULL the one that DUSPAR_KERNEL names,
+ * or the fastest usable one. Sets the error and returns NULL if there is none.
+ */
 const duspar_variant* duspar_variant_find(const char* name);
 
 /* Returns what a step of that shape multiplies. */
