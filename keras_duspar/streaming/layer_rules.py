@@ -180,11 +180,13 @@ class RunningMean(StreamRule):
         steps = ops.cast(ops.shape(inputs)[1], "float32")
         total = states["sum"] + ops.sum(ops.cast(inputs, "float32"), axis=1)
         count = states["count"] + steps
+        return self.finish(total, count), {"sum": total, "count": count}
+
+    def finish(self, total, count):
+        """The layer's output for a sum of so many time steps."""
         mean = total / ops.maximum(count, 1.0)
         mean = ops.cast(mean, self.layer.compute_dtype)
-        if self.layer.keepdims:
-            mean = ops.expand_dims(mean, 1)
-        return mean, {"sum": total, "count": count}
+        return ops.expand_dims(mean, 1) if self.layer.keepdims else mean
 
 
 @register_stream(keras.layers.RNN)
