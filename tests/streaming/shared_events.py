@@ -6,7 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_duspar import models
 from keras_duspar.streaming import Event
+from tests.helpers import randomize
+
+LABELS = ["yes", "no", "unknown", "silence"]
+
+
+def make_spotter():
+    """A model that hears two words in noise."""
+    model = models.keyword_spotter("duspar", 6, len(LABELS), num_layers=1)
+    randomize(model, 1.0, seed=3)
+    noise = np.random.default_rng(2).normal(0, 0.1, (1, 8000))
+    model.get_layer("log_mel").adapt(noise.astype("float32"))
+    return model
 
 
 @dataclass

@@ -13,20 +13,11 @@ from keras_duspar.streaming.detector import Decisions
 from keras_duspar.streaming.detector import detector_settings
 from keras_duspar.streaming.detector import softmax
 from tests.helpers import assert_close
-from tests.helpers import randomize
 from tests.helpers import to_numpy
+from tests.streaming.shared_events import LABELS
 from tests.streaming.shared_events import assert_same_events
+from tests.streaming.shared_events import make_spotter
 from tests.streaming.shared_events import read_events
-
-LABELS = ["yes", "no", "unknown", "silence"]
-
-
-def make_model(classes=4):
-    model = models.keyword_spotter("duspar", 6, classes, num_layers=1)
-    randomize(model, 1.0, seed=3)
-    noise = np.random.default_rng(2).normal(0, 0.1, (1, 8000))
-    model.get_layer("log_mel").adapt(noise.astype("float32"))
-    return model
 
 
 def make_sound(rng, samples):
@@ -38,7 +29,7 @@ def make_sound(rng, samples):
 @pytest.mark.parametrize("frames", [1, 4])
 def test_window_is_the_mean_of_the_last_seconds(frames, rng):
     """Against the scores of every frame, averaged here."""
-    model = make_model()
+    model = make_spotter()
     audio = make_sound(rng, 256 * 40)[None].astype("float32")
     every = keras.Model(model.input, model.get_layer("classifier").output)
     scores = to_numpy(every(audio))
@@ -70,7 +61,7 @@ def test_window_after_pooling(rng):
 
 @pytest.mark.any_backend
 def test_bad_windows():
-    model = make_model()
+    model = make_spotter()
     with pytest.raises(ValueError, match="`window` must be a number in"):
         Stream(model, window=-1)
     with pytest.raises(ValueError, match="`window` must be at least a chunk"):
@@ -129,7 +120,7 @@ def events_by_hand(model, audio, threshold, refractory):
 
 def test_events_of_a_model(rng):
     """In pieces of any size, as floats and as 16-bit integers."""
-    model = make_model()
+    model = make_spotter()
     audio = make_sound(rng, 16000 * 4)
     audio = np.round(audio * 32767) / 32768
     expected = events_by_hand(model, audio, 0.4, 5)
@@ -150,7 +141,7 @@ def test_events_of_a_model(rng):
 
 def test_other_rates(rng):
     soxr = pytest.importorskip("soxr")
-    model = make_model()
+    model = make_spotter()
     audio = make_sound(rng, 44100 * 2)
     audio = soxr.resample(soxr.resample(audio, 44100, 7000), 7000, 44100)
     detector = Detector(model, LABELS, 0.4, window=0.192)
@@ -170,7 +161,7 @@ def test_other_rates(rng):
 
 def test_nothing_spoils_a_stream(rng):
     """What is no sound is silence, or full scale: the states go on."""
-    model = make_model()
+    model = make_spotter()
     noise = make_sound(rng, 8000)
     taken = {
         "silence": (np.zeros(8000), np.zeros(8000)),
@@ -193,7 +184,7 @@ def test_nothing_spoils_a_stream(rng):
 
 
 def test_states_that_are_no_numbers_begin_anew(rng):
-    model = make_model()
+    model = make_spotter()
     noise = make_sound(rng, 8192)
     detectors = [Detector(model, LABELS, 0.4, window=0.192) for _ in range(2)]
     detectors[0].push(noise)
@@ -208,7 +199,7 @@ def test_states_that_are_no_numbers_begin_anew(rng):
 
 @pytest.mark.any_backend
 def test_bad_arguments():
-    model = make_model()
+    model = make_spotter()
     with pytest.raises(ValueError, match="`source` must look back"):
         Detector(Stream(model))
     with pytest.raises(ValueError, match="`window` must be None, as `source`"):
