@@ -46,9 +46,11 @@ LIGHT = (
     "profiling.plotting",
     "profiling.profile_table",
     "profiling.report",
+    "streaming.detector",
     "utils.audio_files",
     "utils.checks",
     "utils.files",
+    "utils.incoming",
     "utils.optional",
     "utils.tables",
 )

@@ -133,10 +133,12 @@ class Running(StreamRule):
         steps = ops.cast(ops.shape(inputs)[1], "float32")
         count = states["count"] + steps
         value, new = self.add(states, ops.cast(inputs, "float32"), count)
+        return self.finish(value), {**new, "count": count}
+
+    def finish(self, value):
+        """The layer's output for what was pooled."""
         value = ops.cast(value, self.layer.compute_dtype)
-        if self.layer.keepdims:
-            value = ops.expand_dims(value, 1)
-        return value, {**new, "count": count}
+        return ops.expand_dims(value, 1) if self.layer.keepdims else value
 
 
 @register_stream(keras.layers.GlobalAveragePooling1D)
@@ -145,7 +147,10 @@ class RunningMean(Running):
 
     def add(self, states, inputs, count):
         total = states["sum"] + ops.sum(inputs, axis=1)
-        return total / ops.maximum(count, 1.0), {"sum": total}
+        return self.mean(total, count), {"sum": total}
+
+    def mean(self, total, count):
+        return total / ops.maximum(count, 1.0)
 
 
 @register_stream(keras.layers.GlobalMaxPooling1D)

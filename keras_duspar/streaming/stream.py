@@ -8,6 +8,7 @@ from keras_duspar.streaming.graph import Graph
 from keras_duspar.streaming.layer_rules import DelayedOverlapAdd
 from keras_duspar.streaming.layer_rules import FrontEnd
 from keras_duspar.streaming.rules import Signal
+from keras_duspar.streaming.windows import window_rules
 from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils.functional import functional
@@ -26,7 +27,7 @@ class Stream:
     - time steps: as many as the chunk completes, possibly none;
     - audio: as many samples as go in, `delay` samples later;
     - one vector for a recording, as of a keyword spotter: its value for
-      everything up to now.
+      everything up to now, or for the last seconds with `window`.
 
     Args:
         model: A `keras.Model` that is built, with one input: audio of shape
@@ -38,6 +39,8 @@ class Stream:
         rules: Dictionary of layer classes to subclasses of `StreamRule` that
             take precedence over the registered ones, or `None`. Default:
             `None`.
+        window: Float, the seconds that a mean over time, as a keyword
+            spotter's, looks back. Default: `None`, everything up to now.
 
     Attributes:
         samples: Integer, samples or time steps in a chunk.
@@ -47,6 +50,7 @@ class Stream:
         delay: Integer, samples by which audio comes late, else 0.
         states: Dictionary of `keras_duspar.streaming.State` by name.
         signals: List of the `keras_duspar.streaming.Signal` of each output.
+        window: Float, the seconds of the window in whole chunks, or `None`.
         static: Boolean, whether every call computes tensors of the same
             shapes. If not, as with `frames=1` and pooling, `step()` cannot be
             compiled by JAX.
@@ -67,14 +71,18 @@ class Stream:
     True
     """
 
-    def __init__(self, model, frames=1, rules=None):
+    def __init__(self, model, frames=1, rules=None, window=None):
         self.frames = checks.positive_integer("frames", frames)
         if not isinstance(model, keras.Model):
             raise checks.bad_value("model", "a `keras.Model`", model)
         self.model = model = functional(model)
         kind = _input_kind(model)
+        rules, self.window = dict(rules or {}), None
+        if window is not None:
+            found, self.window = window_rules(model, self.frames, window)
+            rules = found | rules
         signal = Signal(kind, steps=self.frames, most=self.frames)
-        self._graph = Graph(model, [signal], rules or {})
+        self._graph = Graph(model, [signal], rules)
         found = list(self._graph.rules())
         fronts = [rule for rule in found if isinstance(rule, FrontEnd)]
         if kind == "audio" and len(fronts) != 1:

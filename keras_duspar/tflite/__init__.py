@@ -10,6 +10,7 @@ lazy.attach(
         ".measuring": ["Measurement", "measure"],
         ".runner": ["Runner", "load"],
         ".runtime": ["delegate_path"],
+        ".storing": ["store_detector"],
         "..native.sparse_ops": ["SparseOp", "register_sparse_op"],
     },
 )

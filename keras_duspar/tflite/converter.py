@@ -29,6 +29,7 @@ def convert(
     ops="sparse",
     weights="float32",
     frames=1,
+    window=None,
     labels=None,
     task=None,
     output_names=None,
@@ -64,6 +65,10 @@ def convert(
             no other value than the default. Default: `"float32"`.
         frames: Positive integer, the frames that one chunk of a stream
             completes. Default: 1.
+        window: Float, the seconds that the scores of a stream look back, for
+            a model that averages over time, as a keyword spotter: what
+            `keras_duspar.streaming.Detector` needs. Default: `None`,
+            everything since the states were zeros.
         labels: List of strings, the names of the classes, all different, kept
             in the file; with CTC, without the blank. Default: `None`, which
             stands for the labels of the model, if it has any.
@@ -98,6 +103,7 @@ def convert(
         ops=ops,
         weights=weights,
         frames=frames,
+        window=window,
         labels=labels,
         task=task,
         output_names=output_names,
@@ -173,6 +179,10 @@ def check_options(streaming, ops, weights, frames, labels, **others):
     frames = checks.positive_integer("frames", frames)
     if frames > 1 and not streaming:
         raise checks.bad_value("frames", "1 unless `streaming=True`", frames)
+    if others["window"] is not None and not streaming:
+        raise checks.bad_value(
+            "window", "None unless `streaming=True`", others["window"]
+        )
     if others["count"] and ops != "builtin":
         raise checks.bad_value(
             "count",

@@ -14,6 +14,7 @@ from keras_duspar.layers.walking import recurrent_layers
 from keras_duspar.profiling.profile import dense_profile
 from keras_duspar.streaming import Recurrent
 from keras_duspar.streaming import Stream
+from keras_duspar.streaming.detector import detector_settings
 from keras_duspar.tflite import constants
 from keras_duspar.tflite import counting
 from keras_duspar.tflite import description
@@ -40,7 +41,10 @@ def export(model, streaming, ops, frames, labels, task, **options):
         labels = getattr(model, "labels", None)
     check_labels(labels, model, task)
     build = _streaming_function if streaming else _whole_function
-    function, specs, details = build(model, tracer, names, frames)
+    function, specs, details = build(
+        model, tracer, names, frames, options["window"]
+    )
+    window = details.pop("window", None)
     signature = "step" if streaming else "predict"
     data, renamed = _convert(function, specs, model, signature)
     _verify(flatbuffer.File(data), tracer)
@@ -62,6 +66,9 @@ def export(model, streaming, ops, frames, labels, task, **options):
         "counters": counters,
         "layers": _layers(model),
     }
+    if window is not None:
+        classes = [str(i) for i in range(model.outputs[0].shape[-1])]
+        about["detector"] = detector_settings(labels or classes, window)
     return writing.finish(
         data,
         renamed,
@@ -129,7 +136,7 @@ def check_labels(labels, model, task):
     checks.labels("labels", labels, counts)
 
 
-def _whole_function(model, tracer, names, frames):
+def _whole_function(model, tracer, names, *_):
     """The function of a file that takes whole utterances."""
     specs = [
         tf.TensorSpec(x.shape, x.dtype, name=x.name.replace("/", "_"))
@@ -153,9 +160,9 @@ def _pack_inputs(model, inputs):
     return keras.tree.pack_sequence_as(model.input, inputs)
 
 
-def _streaming_function(model, tracer, names, frames):
+def _streaming_function(model, tracer, names, frames, window):
     """The function of a file that takes chunks of a stream."""
-    stream = Stream(model, frames, rules={keras.layers.RNN: AnySteps})
+    stream = Stream(model, frames, {keras.layers.RNN: AnySteps}, window)
     sizes = (1, stream.samples, *model.inputs[0].shape[2:])
     name = model.inputs[0].name.replace("/", "_")
     specs = [tf.TensorSpec(sizes, "float32", name=name)]
@@ -178,6 +185,7 @@ def _streaming_function(model, tracer, names, frames):
         for name, signal in zip(names, stream.signals)
     ]
     details = {
+        "window": stream.window,
         "delay": stream.delay,
         "outputs": outputs,
         "states": list(stream.states),

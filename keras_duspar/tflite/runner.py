@@ -14,6 +14,7 @@ from keras_duspar.tflite.counting import Counting
 from keras_duspar.tflite.runtime import delegate_path
 from keras_duspar.tflite.runtime import find_runtime
 from keras_duspar.utils import checks
+from keras_duspar.utils.incoming import Incoming
 from keras_duspar.utils.joining import Join
 
 
@@ -78,6 +79,8 @@ class Runner:
         samples: Integer, samples (or time steps) in a chunk of a streaming
             file, else `None`.
         delay: Integer, samples by which audio comes out late.
+        window: Float, the seconds that a spotter's scores look back, or
+            `None`: everything since the last reset.
         ops: String, `"sparse"` or `"builtin"`.
         weights: String, how sparse operators store their kernels.
         inputs: Dictionary of input name to shape, with -1 for any size.
@@ -112,6 +115,7 @@ class Runner:
             setattr(self, name, found.get(name))
         self.streaming = found.get("streaming", False)
         self.delay = found.get("delay", 0)
+        self.window = (found.get("detector") or {}).get("window")
         states = found.get("states", [])
         outputs = [output["name"] for output in found["outputs"]]
         self.states = self._shapes(self.signature.inputs, states)
@@ -170,6 +174,7 @@ class Runner:
             self._old = self._place(self.signature.inputs, self.states)
             self._new = self._place(self.signature.outputs, self.states)
             self._results = self._place(self.signature.outputs, self.outputs)
+            self._incoming = Incoming(self.samples, self.sample_rate)
             self.reset()
 
     # Whole inputs
@@ -282,11 +287,39 @@ class Runner:
             checks.loudness(name, x)
         return self._pack(self._step(x), single)
 
-    def _not_streaming(self, method):
+    def push(self, samples, rate=None):
+        """Takes what was recorded, as it comes.
+
+        Nothing that comes in can break the stream: NaN is silence, what is
+        beyond full scale is cut off there, and states that are no numbers any
+        more begin anew.
+
+        Args:
+            samples: Array of shape `(n,)` and any length, of int16, or of
+                floats from -1 to 1.
+            rate: Integer, samples per second, from 8000 to 48000. Default:
+                `None`, the model's rate.
+
+        Returns:
+            A list of what `step()` returns for each chunk that is full, maybe
+            none. Samples that fill no chunk wait for those of the next call.
+        """
+        if not self.streaming or len(next(iter(self.inputs.values()))) != 2:
+            raise self._not_streaming("push()", " of audio")
+        found = []
+        for chunk in self._incoming(samples, rate):
+            outputs = self._step(chunk[np.newaxis])
+            if not all(np.isfinite(y).all() for y in outputs.values()):
+                self._zero_states()
+                outputs = {n: np.zeros_like(y) for n, y in outputs.items()}
+            found.append(self._pack(outputs, single=True))
+        return found
+
+    def _not_streaming(self, method, kind=""):
         return ValueError(
-            f"`{method}` needs a streaming file. Received: {self.path!r}, "
-            "which takes whole inputs: call the runner, or convert with "
-            "`streaming=True`."
+            f"`{method}` needs a streaming file{kind}. Received: "
+            f"{self.path!r}. A file that takes whole inputs is called, or "
+            "converted with `streaming=True`."
         )
 
     def _step(self, chunk):
@@ -332,6 +365,10 @@ class Runner:
         """Begins a new stream: sets all states to zero."""
         if not self.streaming:
             raise self._not_streaming("reset()")
+        self._incoming.reset()
+        self._zero_states()
+
+    def _zero_states(self):
         for array in self._old:
             array[...] = 0
         self._values = {

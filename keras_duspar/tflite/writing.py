@@ -1,16 +1,9 @@
 """Writes `.tflite` files: metadata and names."""
 
-import flatbuffers
 import numpy as np
 from tensorflow.lite.python import schema_py_generated as schema
 
-
-class _Builder(flatbuffers.Builder):
-    """Keeps the data of tensors aligned, as the converter does."""
-
-    def StartVector(self, size, count, alignment):
-        alignment = 16 if size == 1 else alignment
-        return super().StartVector(size, count, alignment)
+from keras_duspar.tflite.storing import pack
 
 
 def finish(data, names, metadata, change=None):
@@ -41,6 +34,4 @@ def finish(data, names, metadata, change=None):
         entry.buffer = len(model.buffers)
         model.buffers.append(buffer)
         model.metadata = [*(model.metadata or []), entry]
-    builder = _Builder(len(data) + 4096)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    return pack(model, len(data))

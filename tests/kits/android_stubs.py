@@ -41,6 +41,7 @@ public class Activity extends Context {
     return 0;
   }
   public int getState() { return 0; }
+  public int getSampleRate() { return 0; }
   public void startRecording() {}
   public void release() {}
   public int read(short[] data, int offset, int size) { return 0; }

@@ -14,6 +14,7 @@ from tests.kept.make import LABELS
 from tests.kept.make import make_audio
 from tests.kept.make import set_weights
 from tests.kits.tools import npm_package
+from tests.streaming import shared_events
 
 
 @dataclass
@@ -70,3 +71,17 @@ def whole_spotter(tmp_path_factory):
         if layer.recurrent
     }
     return WholeFile(path, audio, scores, occupancy)
+
+
+@pytest.fixture(scope="session")
+def listening_spotter(tmp_path_factory):
+    """A streaming file that keeps thresholds which noise passes."""
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("converts in this process: runs on TensorFlow")
+    pytest.importorskip("ai_edge_litert")
+    path = tmp_path_factory.mktemp("listening") / "spotter.tflite"
+    options = {"streaming": True, "window": 0.2, "labels": shared_events.LABELS}
+    model = shared_events.make_spotter()
+    keras_duspar.tflite.convert(model, path, **options)
+    keras_duspar.tflite.store_detector(path, 0.4, 0.05, 0.2)
+    return path

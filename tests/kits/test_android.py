@@ -10,10 +10,14 @@ import pytest
 from tests.conftest import ROOT
 from tests.kept.make import make_audio
 from tests.kits.android_stubs import write_stubs
+from tests.kits.comparison import RATE
 from tests.kits.comparison import check_errors
+from tests.kits.comparison import check_listening
 from tests.kits.comparison import check_same_as_in_python
 from tests.kits.comparison import kept_file
+from tests.kits.comparison import make_recording
 from tests.kits.comparison import write_inputs
+from tests.kits.comparison import write_shared_events
 from tests.kits.tools import npm_package
 from tests.kits.tools import program
 from tests.kits.tools import run
@@ -77,14 +81,14 @@ def jvm(tmp_path_factory, compile_kotlin, tflite_c):
     sources = [*KIT.rglob("*.kt"), STANDINS / "Program.kt"]
     compile_kotlin(sources, classes, classes, JSON)
 
-    def run_program(path, audio):
+    def run_program(path, audio, *arguments):
         recording, signature = write_inputs(folder, path, audio)
         class_path = (classes, JSON, compile_kotlin.stdlib)
         output = run(
             *("java", "-Xcheck:jni", f"-Djava.library.path={native}"),
             f"-Dduspar.signature={signature}",
             *("-cp", os.pathsep.join(str(part) for part in class_path)),
-            *("ProgramKt", path, recording),
+            *("ProgramKt", path, recording, *arguments),
             LD_LIBRARY_PATH=str(tflite_c.library.parent),
         )
         assert "WARNING in native method" not in output, output
@@ -96,6 +100,12 @@ def jvm(tmp_path_factory, compile_kotlin, tflite_c):
 @pytest.mark.parametrize("name", ["spotter", "recognizer", "enhancer"])
 def test_same_as_in_python(jvm, name):
     check_same_as_in_python(jvm, name, ("first", "again", "asset"))
+
+
+def test_listening(jvm, listening_spotter, tmp_path):
+    scores = write_shared_events(tmp_path)
+    output = jvm(listening_spotter, make_recording(), RATE, scores)
+    check_listening(output, listening_spotter)
 
 
 def test_delegate_and_errors(jvm):

@@ -9,10 +9,14 @@ import pytest
 from keras_duspar import native
 from tests.conftest import ROOT
 from tests.kept.make import make_audio
+from tests.kits.comparison import RATE
 from tests.kits.comparison import check_errors
+from tests.kits.comparison import check_listening
 from tests.kits.comparison import check_same_as_in_python
 from tests.kits.comparison import kept_file
+from tests.kits.comparison import make_recording
 from tests.kits.comparison import write_inputs
+from tests.kits.comparison import write_shared_events
 from tests.kits.tools import program
 from tests.kits.tools import run
 
@@ -72,10 +76,10 @@ def app(tmp_path_factory, swiftc, tflite_c):
     )
     places = (folder, tflite_c.library.parent, library.parent)
 
-    def run_program(path, audio):
+    def run_program(path, audio, *arguments):
         recording, signature = write_inputs(folder, path, audio)
         return run(
-            *(folder / "app", path, recording),
+            *(folder / "app", path, recording, *arguments),
             DUSPAR_SIGNATURE=str(signature),
             LD_LIBRARY_PATH=os.pathsep.join(str(place) for place in places),
         )
@@ -86,6 +90,12 @@ def app(tmp_path_factory, swiftc, tflite_c):
 @pytest.mark.parametrize("name", ["spotter", "recognizer", "enhancer"])
 def test_same_as_in_python(app, name):
     check_same_as_in_python(app, name, ("first", "again"))
+
+
+def test_listening(app, listening_spotter, tmp_path):
+    scores = write_shared_events(tmp_path)
+    output = app(listening_spotter, make_recording(), RATE, scores)
+    check_listening(output, listening_spotter)
 
 
 def test_delegate_and_errors(app):

@@ -1,4 +1,5 @@
-/* Any bytes as a .tflite file whose metadata is looked for. */
+/* Any bytes as a .tflite file whose metadata is looked for, as such and by
+ * those who read it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,5 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (start < data || start + length > data + size) abort();
     if (memchr(content, '\0', length) == content + length - 1) abort();
   }
+  duspar_file_free(duspar_file_read(data, size));
+  duspar_detector_destroy(duspar_detector_from_file(data, size));
   return 0;
 }

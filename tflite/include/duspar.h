@@ -5,8 +5,10 @@
  *
  *   duspar/base.h      statuses, errors, the processor
  *   duspar/layer.h     layers without TFLite
- *   duspar/delegate.h  the delegate, its counters, and what a file says of
- * itself duspar/training.h  forward and backward passes, also for XLA
+ *   duspar/delegate.h  the delegate, its counters, a file's metadata
+ *   duspar/detector.h  words in a stream; how to run a streaming file
+ *   duspar/input.h     sound as it comes in: resampling, chunks, a worker
+ *   duspar/training.h  forward and backward passes, also for XLA
  *   duspar/weights.h   the order of an operator's weights
  *
  * The equations, with N features, M units and `@` the matrix product:
@@ -37,6 +39,8 @@
 
 #include "duspar/base.h"
 #include "duspar/delegate.h"
+#include "duspar/detector.h"
+#include "duspar/input.h"
 #include "duspar/layer.h"
 #include "duspar/training.h"
 #include "duspar/weights.h"

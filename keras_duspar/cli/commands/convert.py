@@ -21,6 +21,7 @@ from keras_duspar.utils.audio_files import read_mono
 OPTIONS = (
     "streaming",
     "frames",
+    "window",
     "ops",
     "weights",
     "task",
@@ -47,6 +48,13 @@ def add_arguments(parser):
         default=1,
         metavar="N",
         help="frames that a chunk of a stream completes (default: 1)",
+    )
+    parser.add_argument(
+        "--window",
+        type=positive(float),
+        metavar="SECONDS",
+        help="with --streaming: how far a keyword spotter's scores look back, "
+        "which listening needs, such as 1 (default: to the beginning)",
     )
     parser.add_argument(
         "--ops",

@@ -1,5 +1,7 @@
 import android.content.res.AssetManager
+import io.github.kerasduspar.Detector
 import io.github.kerasduspar.DuSpaRDelegate
+import io.github.kerasduspar.Event
 import io.github.kerasduspar.StreamingRunner
 import io.github.kerasduspar.load
 import java.io.File
@@ -30,10 +32,44 @@ fun stream(name: String, runner: StreamingRunner, audio: FloatArray) {
     }
 }
 
+fun report(name: String, events: List<Event>) {
+    for (event in events) println("$name ${event.start} ${event.end} ${event.confidence} ${event.word}")
+}
+
+/** Sound at another rate, in pieces, as floats and in 16 bits; then scores of which the events are known. */
+fun listen(model: String, audio: FloatArray, rate: Int, scores: List<FloatArray>, texts: List<String>) {
+    StreamingRunner.load(File(model)).use { runner ->
+        Detector(runner).use { detector ->
+            report("floats", audio.toList().chunked(777).flatMap { detector.push(it.toFloatArray(), rate) })
+            detector.reset()
+            val shorts = ShortArray(audio.size) { Math.round(audio[it] * 32768).toShort() }
+            report("shorts", detector.push(shorts, rate))
+            detector.reset()
+            report("spoiled", detector.push(FloatArray(rate) { Float.NaN }, rate))
+            println("finite ${runner.push(FloatArray(16000) { Float.POSITIVE_INFINITY }).all { it.all(Float::isFinite) }}")
+            refuses("rate") { detector.push(audio, 7000) }
+            refuses("scores") { detector.step(FloatArray(1)) }
+        }
+    }
+    val numbers = texts[1].split(" ").map { it.toDouble() }
+    val thresholds = texts[2].split(" ").map { it.toDoubleOrNull() }
+    val (seconds, window, smoothing, refractory) = numbers
+    Detector(texts[0].split(" "), thresholds, seconds, window, smoothing, refractory).use { detector ->
+        report("shared", scores.mapNotNull { detector.step(it) })
+        refuses("source") { detector.push(audio) }
+    }
+    refuses("thresholds") { Detector(listOf("a"), listOf(0.0), 1.0, 1.0, 1.0, 1.0) }
+}
+
 fun main(arguments: Array<String>) {
     val (model, recording) = arguments
     val bytes = ByteBuffer.wrap(File(recording).readBytes()).order(ByteOrder.LITTLE_ENDIAN)
     val audio = FloatArray(bytes.capacity() / 4) { bytes.getFloat(4 * it) }
+    if (arguments.size > 2) {
+        val lines = File(arguments[3]).readLines()
+        val scores = lines.drop(3).map { line -> line.split(" ").map { it.toFloat() }.toFloatArray() }
+        return listen(model, audio, arguments[2].toInt(), scores, lines)
+    }
     println("version ${DuSpaRDelegate.version}")
     println("features ${DuSpaRDelegate.cpuFeatures.joinToString(" ")}")
 

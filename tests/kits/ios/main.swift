@@ -28,9 +28,49 @@ func stream(_ name: String, _ runner: StreamingRunner, _ audio: [Float]) throws 
   }
 }
 
+func report(_ name: String, _ events: [Event]) {
+  for e in events { print("\(name) \(e.start) \(e.end) \(e.confidence) \(e.word)") }
+}
+
+/// Sound at another rate, in pieces, as floats and in 16 bits; then scores of which the events are
+/// known.
+func listen(_ path: String, _ audio: [Float], _ rate: Int, _ lines: [String]) throws {
+  let runner = try StreamingRunner.load(path: path)
+  let detector = try Detector(runner)
+  var events: [Event] = []
+  for start in stride(from: 0, to: audio.count, by: 777) {
+    events += try detector.push(Array(audio[start..<min(start + 777, audio.count)]), rate: rate)
+  }
+  report("floats", events)
+  try detector.reset()
+  report("shorts", try detector.push(audio.map { Int16(($0 * 32768).rounded()) }, rate: rate))
+  try detector.reset()
+  report("spoiled", try detector.push([Float](repeating: .nan, count: rate), rate: rate))
+  let loud = try runner.push([Float](repeating: .infinity, count: 16000))
+  print("finite \(loud.allSatisfy { $0.allSatisfy { $0.isFinite } })")
+  refuses("rate") { _ = try detector.push(audio, rate: 7000) }
+  refuses("scores") { _ = try detector.step([0]) }
+  let rows = lines.map { $0.split(separator: " ").map(String.init) }
+  let numbers = rows[1].map { Double($0)! }
+  let shared = try Detector(
+    labels: rows[0], thresholds: rows[2].map { Double($0) }, seconds: numbers[0],
+    window: numbers[1], smoothing: numbers[2], refractory: numbers[3])
+  report("shared", try rows[3...].compactMap { try shared.step($0.map { Float($0)! }) })
+  refuses("source") { _ = try shared.push(audio) }
+  refuses("thresholds") {
+    _ = try Detector(
+      labels: ["a"], thresholds: [0], seconds: 1, window: 1, smoothing: 1, refractory: 1)
+  }
+}
+
 let path = CommandLine.arguments[1]
 let bytes = try Data(contentsOf: URL(fileURLWithPath: CommandLine.arguments[2]))
 let audio = bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+if CommandLine.arguments.count > 3 {
+  let text = try String(contentsOfFile: CommandLine.arguments[4], encoding: .utf8)
+  try listen(path, audio, Int(CommandLine.arguments[3])!, text.components(separatedBy: "\n"))
+  exit(0)
+}
 print("version \(DuSpaRDelegate.version)")
 print("features \(DuSpaRDelegate.cpuFeatures.joined(separator: " "))")
 

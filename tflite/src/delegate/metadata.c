@@ -4,7 +4,8 @@
  * with offsets from where they stand. Every read is checked against the end
  * of the file, whatever it holds.
  */
-#include <stdbool.h>
+#include "delegate/metadata.h"
+
 #include <string.h>
 
 #include "base/error.h"
@@ -18,18 +19,7 @@ enum {
   BUFFER_DATA = 0,
 };
 
-typedef struct file_bytes {
-  const uint8_t* bytes;
-  uint64_t size;
-} file_bytes;
-
-/* What a field refers to; a position of 0 is a field that is not there. */
-typedef struct vector {
-  uint64_t position; /* of the first entry */
-  uint32_t count;
-} vector;
-
-static bool read_number(file_bytes file, uint64_t position, int width,
+bool duspar_file_number(file_bytes file, uint64_t position, int width,
                         uint32_t* number) {
   if (position > file.size || file.size - position < (uint64_t)width) {
     return false;
@@ -41,74 +31,74 @@ static bool read_number(file_bytes file, uint64_t position, int width,
   return true;
 }
 
-/* Sets `field` to where a table has its field `number`, or to 0. */
-static bool find_field(file_bytes file, uint64_t table, int number,
+bool duspar_file_field(file_bytes file, uint64_t table, int number,
                        uint64_t* field) {
   uint32_t distance, size, offset;
   *field = 0;
-  if (!read_number(file, table, 4, &distance)) return false;
+  if (!duspar_file_number(file, table, 4, &distance)) return false;
   const int64_t vtable = (int64_t)table - (int32_t)distance;
-  if (vtable < 0 || !read_number(file, (uint64_t)vtable, 2, &size))
+  if (vtable < 0 || !duspar_file_number(file, (uint64_t)vtable, 2, &size))
     return false;
   const uint32_t entry = 4 + 2 * (uint32_t)number;
   if (entry + 2 > size) return true;
-  if (!read_number(file, (uint64_t)vtable + entry, 2, &offset)) return false;
+  if (!duspar_file_number(file, (uint64_t)vtable + entry, 2, &offset))
+    return false;
   if (offset != 0) *field = table + offset;
   return true;
 }
 
-/* Finds a field that is a vector, or a text, of entries of `width` bytes. */
-static bool find_vector(file_bytes file, uint64_t table, int number, int width,
-                        vector* found) {
+bool duspar_file_vector(file_bytes file, uint64_t table, int number, int width,
+                        file_vector* found) {
   uint64_t field;
   uint32_t offset;
-  *found = (vector){0, 0};
-  if (!find_field(file, table, number, &field)) return false;
+  *found = (file_vector){0, 0};
+  if (!duspar_file_field(file, table, number, &field)) return false;
   if (field == 0) return true;
-  if (!read_number(file, field, 4, &offset)) return false;
-  if (!read_number(file, field + offset, 4, &found->count)) return false;
+  if (!duspar_file_number(file, field, 4, &offset)) return false;
+  if (!duspar_file_number(file, field + offset, 4, &found->count)) return false;
   found->position = field + offset + 4;
   return (file.size - found->position) / (uint64_t)width >= found->count;
 }
 
-/* Sets `table` to entry `index` of a vector of tables. */
-static bool entry_table(file_bytes file, vector tables, uint32_t index,
-                        uint64_t* table) {
+bool duspar_file_table(file_bytes file, file_vector tables, uint32_t index,
+                       uint64_t* table) {
   const uint64_t entry = tables.position + 4 * (uint64_t)index;
   uint32_t offset;
-  if (!read_number(file, entry, 4, &offset)) return false;
+  if (!duspar_file_number(file, entry, 4, &offset)) return false;
   *table = entry + offset;
   return true;
 }
 
 /* Sets `content` to the entry's bytes; they are none without such an entry.
  * Returns false if the file cannot be read. */
-static bool find_content(file_bytes file, const char* name, vector* content) {
+static bool find_content(file_bytes file, const char* name,
+                         file_vector* content) {
   uint32_t model;
-  vector entries, buffers;
-  if (!read_number(file, 0, 4, &model) ||
-      !find_vector(file, model, MODEL_METADATA, 4, &entries) ||
-      !find_vector(file, model, MODEL_BUFFERS, 4, &buffers)) {
+  file_vector entries, buffers;
+  if (!duspar_file_number(file, 0, 4, &model) ||
+      !duspar_file_vector(file, model, MODEL_METADATA, 4, &entries) ||
+      !duspar_file_vector(file, model, MODEL_BUFFERS, 4, &buffers)) {
     return false;
   }
   for (uint32_t i = 0; i < entries.count; ++i) {
     uint64_t entry, field, buffer;
     uint32_t index = 0;
-    vector text;
-    if (!entry_table(file, entries, i, &entry) ||
-        !find_vector(file, entry, METADATA_NAME, 1, &text)) {
+    file_vector text;
+    if (!duspar_file_table(file, entries, i, &entry) ||
+        !duspar_file_vector(file, entry, METADATA_NAME, 1, &text)) {
       return false;
     }
     if (text.count != strlen(name) ||
         memcmp(file.bytes + text.position, name, text.count) != 0) {
       continue;
     }
-    if (!find_field(file, entry, METADATA_BUFFER, &field) ||
-        (field != 0 && !read_number(file, field, 4, &index)) ||
-        index >= buffers.count || !entry_table(file, buffers, index, &buffer)) {
+    if (!duspar_file_field(file, entry, METADATA_BUFFER, &field) ||
+        (field != 0 && !duspar_file_number(file, field, 4, &index)) ||
+        index >= buffers.count ||
+        !duspar_file_table(file, buffers, index, &buffer)) {
       return false;
     }
-    return find_vector(file, buffer, BUFFER_DATA, 1, content);
+    return duspar_file_vector(file, buffer, BUFFER_DATA, 1, content);
   }
   return true;
 }
@@ -117,7 +107,7 @@ duspar_status duspar_file_metadata(const void* bytes, size_t size,
                                    const char* name, const char** content,
                                    size_t* length) {
   const file_bytes file = {bytes, size};
-  vector found = {0, 0};
+  file_vector found = {0, 0};
   if (bytes == NULL || name == NULL || content == NULL || length == NULL) {
     return duspar_fail(DUSPAR_INVALID,
                        "`bytes`, `name`, `content` and `length` must not be "

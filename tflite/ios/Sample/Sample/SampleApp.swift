@@ -1,6 +1,6 @@
 import SwiftUI
 
-/// Listens while it is on screen; shows the word, the occupancy and the time a frame takes.
+/// Listens while it is on screen; shows the word, the occupancy and the share of the time it takes.
 @main
 struct SampleApp: App {
   @StateObject private var listener = Listener()

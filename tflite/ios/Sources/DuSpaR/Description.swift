@@ -21,6 +21,14 @@ struct Description: Decodable {
     let operands: [Operand]
   }
 
+  /// What is kept for `Detector`.
+  struct Detection: Decodable {
+    let window: Double
+    let smoothing: Double
+    let refractory: Double
+    let thresholds: [Double?]
+  }
+
   let format: Int
   let task: String?
   let labels: [String]?
@@ -35,6 +43,7 @@ struct Description: Decodable {
   /// Pairs of layer and counter: the entries of the output `counts`.
   let counters: [[String]]?
   let layers: [Layer]?
+  let detector: Detection?
 
   private static let newest = 1
 

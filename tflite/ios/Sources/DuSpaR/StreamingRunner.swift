@@ -1,5 +1,8 @@
 #if canImport(TensorFlowLite)
   import Foundation
+  #if canImport(CDuSpaR)
+    import CDuSpaR
+  #endif
   import TensorFlowLite
   import TensorFlowLiteC
 
@@ -10,8 +13,11 @@
   /// Runs a streaming `.tflite` file, chunk by chunk, as `keras_duspar.tflite.load` does in Python.
   ///
   ///     let runner = try StreamingRunner.load(path: path)
-  ///     let scores = try runner.step(chunk)  // runner.samples new samples, from -1 to 1
+  ///     for new in try runner.push(samples, rate: 48000) { play(new) }  // any number, any rate
+  ///     let scores = try runner.step(chunk)  // or runner.samples new samples, from -1 to 1
   ///     try runner.reset()  // the next recording
+  ///
+  /// `Detector` tells the words that a keyword spotter hears.
   ///
   /// The states stay in the runner. One thread at a time may use it. Files with `ops="sparse"` run
   /// with a `DuSpaRDelegate` of the runner's own, files with `ops="builtin"` without.
@@ -46,6 +52,10 @@
     private let input: String
     private var values: [String: Data] = [:]
     private var totals: [UInt64]
+    private var incoming: OpaquePointer?  // for `incomingRate`
+    private var incomingRate = 0
+
+    var detector: Description.Detection? { about.detector }
 
     /// Loads a streaming file.
     ///
@@ -106,6 +116,67 @@
       return try Dictionary(uniqueKeysWithValues: outputs.map { ($0, try read($0)) })
     }
 
+    /// Takes what was recorded, as it comes: any number of samples, at any rate.
+    ///
+    /// NaN is silence, and what is beyond full scale is cut off there. Samples that fill no chunk wait
+    /// for the next call.
+    ///
+    /// - Parameters:
+    ///   - samples: From -1 to 1.
+    ///   - rate: Samples a second, from 8000 to 48000; by default the model's.
+    /// - Returns: What `step` returns, for each chunk that is full.
+    public func push(_ samples: [Float], rate: Int? = nil) throws -> [[Float]] {
+      try samples.withUnsafeBufferPointer { all in
+        try pushAll(all.count, rate) { input, start in
+          duspar_input_push(input, all.baseAddress! + start, all.count - start)
+        }
+      }
+    }
+
+    /// Takes what was recorded, in 16 bits.
+    public func push(_ samples: [Int16], rate: Int? = nil) throws -> [[Float]] {
+      try samples.withUnsafeBufferPointer { all in
+        try pushAll(all.count, rate) { input, start in
+          duspar_input_push_int16(input, all.baseAddress! + start, all.count - start)
+        }
+      }
+    }
+
+    private func pushAll(
+      _ count: Int, _ rate: Int?, _ push: (OpaquePointer, Int) -> Int
+    ) throws -> [[Float]] {
+      guard let own = sampleRate else {
+        throw DuSpaRError(message: "`push` needs a file that takes audio.")
+      }
+      if incoming == nil || incomingRate != rate ?? own {
+        var settings = duspar_input_settings()
+        settings.rate = Int32(clamping: rate ?? own)
+        settings.model_rate = Int32(clamping: own)
+        settings.samples = samples
+        guard let made = duspar_input_create(&settings) else { throw DuSpaRError.last }
+        duspar_input_destroy(incoming)
+        incoming = made
+        incomingRate = rate ?? own
+      }
+      var found: [[Float]] = []
+      var new = [Float](repeating: 0, count: samples)
+      var start = 0
+      while let input = incoming, start < count {
+        start += push(input, start)
+        while duspar_input_pull(input, &new) != 0 {
+          let output = try step(new)
+          let spoiled = !output.allSatisfy { $0.isFinite }
+          if spoiled { try zeroStates() }
+          found.append(spoiled ? output.map { _ in 0 } : output)
+        }
+      }
+      return found
+    }
+
+    deinit {
+      duspar_input_destroy(incoming)
+    }
+
     private func run(_ chunk: [Float]) throws {
       guard chunk.count == samples else {
         throw DuSpaRError(message: "`chunk` must have \(samples) samples, not \(chunk.count).")
@@ -129,6 +200,11 @@
 
     /// Begins a new stream: sets all states to zero.
     public func reset() throws {
+      if let input = incoming { duspar_input_reset(input) }
+      try zeroStates()
+    }
+
+    private func zeroStates() throws {
       for state in states {
         values[state] = Data(count: try runner.input(named: state).data.count)
       }

@@ -142,6 +142,108 @@ static jbyteArray metadata(JNIEnv* env, jclass type, jobject file,
   return content != NULL ? to_bytes(env, content, length) : NULL;
 }
 
+static jlong detector_create(JNIEnv* env, jclass type, jdoubleArray thresholds,
+                             jdouble seconds, jdouble window, jdouble smoothing,
+                             jdouble refractory) {
+  (void)type;
+  const jsize count = (*env)->GetArrayLength(env, thresholds);
+  jdouble* values = (*env)->GetDoubleArrayElements(env, thresholds, NULL);
+  if (values == NULL) return 0;
+  const duspar_detector_settings settings = {
+      (size_t)count, NULL, values, seconds, window, smoothing, refractory};
+  duspar_detector* detector = duspar_detector_create(&settings);
+  (*env)->ReleaseDoubleArrayElements(env, thresholds, values, JNI_ABORT);
+  if (detector == NULL) throw_error(env);
+  return (jlong)(intptr_t)detector;
+}
+
+/* Class, start, end and confidence of an event, or NULL. */
+static jdoubleArray detector_step(JNIEnv* env, jclass type, jlong handle,
+                                  jfloatArray scores) {
+  (void)type;
+  duspar_event event;
+  jfloat* values = (*env)->GetFloatArrayElements(env, scores, NULL);
+  if (values == NULL) return NULL;
+  const int32_t heard =
+      duspar_detector_step((duspar_detector*)(intptr_t)handle, values, &event);
+  (*env)->ReleaseFloatArrayElements(env, scores, values, JNI_ABORT);
+  if (!heard) return NULL;
+  const jdouble all[] = {(jdouble)event.index, event.start, event.end,
+                         event.confidence};
+  jdoubleArray found = (*env)->NewDoubleArray(env, COUNT(all));
+  if (found != NULL) {
+    (*env)->SetDoubleArrayRegion(env, found, 0, COUNT(all), all);
+  }
+  return found;
+}
+
+static void detector_reset(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  duspar_detector_reset((duspar_detector*)(intptr_t)handle);
+}
+
+static void detector_destroy(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  duspar_detector_destroy((duspar_detector*)(intptr_t)handle);
+}
+
+static duspar_input* input_of(jlong handle) {
+  return (duspar_input*)(intptr_t)handle;
+}
+
+static jlong input_create(JNIEnv* env, jclass type, jint rate, jint model_rate,
+                          jint samples) {
+  (void)type;
+  const duspar_input_settings settings = {rate, model_rate, (size_t)samples, 0};
+  duspar_input* input = duspar_input_create(&settings);
+  if (input == NULL) throw_error(env);
+  return (jlong)(intptr_t)input;
+}
+
+static jint input_push(JNIEnv* env, jclass type, jlong handle,
+                       jfloatArray samples, jint start) {
+  (void)type;
+  const jsize count = (*env)->GetArrayLength(env, samples) - start;
+  jfloat* values = (*env)->GetFloatArrayElements(env, samples, NULL);
+  if (values == NULL) return 0;
+  const size_t taken =
+      duspar_input_push(input_of(handle), values + start, (size_t)count);
+  (*env)->ReleaseFloatArrayElements(env, samples, values, JNI_ABORT);
+  return (jint)taken;
+}
+
+static jint input_push_shorts(JNIEnv* env, jclass type, jlong handle,
+                              jshortArray samples, jint start) {
+  (void)type;
+  const jsize count = (*env)->GetArrayLength(env, samples) - start;
+  jshort* values = (*env)->GetShortArrayElements(env, samples, NULL);
+  if (values == NULL) return 0;
+  const size_t taken =
+      duspar_input_push_int16(input_of(handle), values + start, (size_t)count);
+  (*env)->ReleaseShortArrayElements(env, samples, values, JNI_ABORT);
+  return (jint)taken;
+}
+
+static jboolean input_pull(JNIEnv* env, jclass type, jlong handle,
+                           jfloatArray chunk) {
+  (void)type;
+  jfloat* values = (*env)->GetFloatArrayElements(env, chunk, NULL);
+  if (values == NULL) return JNI_FALSE;
+  const int32_t full = duspar_input_pull(input_of(handle), values);
+  (*env)->ReleaseFloatArrayElements(env, chunk, values, full ? 0 : JNI_ABORT);
+  return full ? JNI_TRUE : JNI_FALSE;
+}
+
+static void input_reset(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  duspar_input_reset(input_of(handle));
+}
+
+static void input_destroy(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  duspar_input_destroy(input_of(handle));
+}
+
 static jbyteArray version(JNIEnv* env, jclass type) {
   (void)type;
   return to_bytes(env, duspar_version(), strlen(duspar_version()));
@@ -163,6 +265,16 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* machine, void* reserved) {
       {"numbers", "(JI)[J", (void*)numbers},
       {"reset", "(JI)V", (void*)reset},
       {"metadata", "(Ljava/nio/ByteBuffer;[B)[B", (void*)metadata},
+      {"detectorCreate", "([DDDDD)J", (void*)detector_create},
+      {"detectorStep", "(J[F)[D", (void*)detector_step},
+      {"detectorReset", "(J)V", (void*)detector_reset},
+      {"detectorDestroy", "(J)V", (void*)detector_destroy},
+      {"inputCreate", "(III)J", (void*)input_create},
+      {"inputPush", "(J[FI)I", (void*)input_push},
+      {"inputPushShorts", "(J[SI)I", (void*)input_push_shorts},
+      {"inputPull", "(J[F)Z", (void*)input_pull},
+      {"inputReset", "(J)V", (void*)input_reset},
+      {"inputDestroy", "(J)V", (void*)input_destroy},
       {"version", "()[B", (void*)version},
       {"features", "()[B", (void*)features},
   };

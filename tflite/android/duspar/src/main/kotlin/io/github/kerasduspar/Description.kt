@@ -11,6 +11,14 @@ internal class OperandCost(val name: String, val size: Long, val sparse: Boolean
 /** A layer, as a file tells it. */
 internal class LayerCost(val name: String, val operands: List<OperandCost>)
 
+/** What a file keeps for [Detector]. */
+internal class DetectorSettings(
+    val window: Double,
+    val smoothing: Double,
+    val refractory: Double,
+    val thresholds: List<Double?>,
+)
+
 /** What a `.tflite` file of keras_duspar says of itself. */
 internal class Description(text: String) {
     val task: String?
@@ -27,6 +35,7 @@ internal class Description(text: String) {
     /** Pairs of layer and counter: the entries of the output `counts`. */
     val counters: List<Pair<String, String>>
     val layers: List<LayerCost>
+    val detector: DetectorSettings?
 
     init {
         try {
@@ -47,11 +56,22 @@ internal class Description(text: String) {
             states = json.list("states").orEmpty().map { it.toString() }
             counters = json.list("counters").orEmpty().map { (it as JSONArray).getString(0) to it.getString(1) }
             layers = json.list("layers").orEmpty().map { layer(it as JSONObject) }
+            detector = if (json.isNull("detector")) null else settings(json.getJSONObject("detector"))
         } catch (e: JSONException) {
             throw IllegalArgumentException("`model` must have metadata that can be read: ${e.message}", e)
         } catch (e: ClassCastException) {
             throw IllegalArgumentException("`model` must have metadata that can be read: ${e.message}", e)
         }
+    }
+
+    private fun settings(json: JSONObject): DetectorSettings {
+        val thresholds = json.getJSONArray("thresholds")
+        return DetectorSettings(
+            json.getDouble("window"),
+            json.getDouble("smoothing"),
+            json.getDouble("refractory"),
+            List(thresholds.length()) { if (thresholds.isNull(it)) null else thresholds.getDouble(it) },
+        )
     }
 
     private fun layer(json: JSONObject) =

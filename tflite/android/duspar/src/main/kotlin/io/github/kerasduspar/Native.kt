@@ -22,6 +22,32 @@ internal object Native {
 
     @JvmStatic external fun metadata(file: ByteBuffer, name: ByteArray): ByteArray?
 
+    @JvmStatic external fun detectorCreate(
+        thresholds: DoubleArray,
+        seconds: Double,
+        window: Double,
+        smoothing: Double,
+        refractory: Double,
+    ): Long
+
+    @JvmStatic external fun detectorStep(detector: Long, scores: FloatArray): DoubleArray?
+
+    @JvmStatic external fun detectorReset(detector: Long)
+
+    @JvmStatic external fun detectorDestroy(detector: Long)
+
+    @JvmStatic external fun inputCreate(rate: Int, modelRate: Int, samples: Int): Long
+
+    @JvmStatic external fun inputPush(input: Long, samples: FloatArray, start: Int): Int
+
+    @JvmStatic external fun inputPushShorts(input: Long, samples: ShortArray, start: Int): Int
+
+    @JvmStatic external fun inputPull(input: Long, chunk: FloatArray): Boolean
+
+    @JvmStatic external fun inputReset(input: Long)
+
+    @JvmStatic external fun inputDestroy(input: Long)
+
     @JvmStatic external fun version(): ByteArray
 
     @JvmStatic external fun features(): ByteArray

@@ -13,10 +13,12 @@ import org.tensorflow.lite.Interpreter
  *
  * ```
  * val runner = StreamingRunner.load(file)
- * val scores = runner.step(chunk) // runner.samples new samples, from -1 to 1
- * val word = runner.labels!![scores.indices.maxBy { scores[it] }]
+ * for (new in runner.push(samples, 48000)) play(new) // any number of samples, at any rate
+ * val scores = runner.step(chunk) // or runner.samples new samples, from -1 to 1
  * runner.reset() // the next recording
  * ```
+ *
+ * [Detector] tells the words that a keyword spotter hears.
  *
  * The states stay in the runner. One thread at a time may use it. Files with `ops="sparse"` run with a
  * [DuSpaRDelegate] of the runner's own, files with `ops="builtin"` without.
@@ -52,6 +54,8 @@ class StreamingRunner private constructor(
     /** How sparse operators store their kernels. */
     val weights: String? get() = about.weights
 
+    internal val detector: DetectorSettings? get() = about.detector
+
     /** Names of the outputs. */
     val outputs: List<String> get() = about.outputs
 
@@ -68,6 +72,8 @@ class StreamingRunner private constructor(
     private val results: List<Map<String, ByteBuffer>>
     private var turn = 0
     private val totals = LongArray(about.counters.size)
+    private var incoming = 0L // for `incomingRate`
+    private var incomingRate = 0
 
     init {
         require(numThreads > 0) { "`numThreads` must be positive, not $numThreads." }
@@ -113,6 +119,48 @@ class StreamingRunner private constructor(
         return about.outputs.associateWith { read(it) }
     }
 
+    /**
+     * Takes what was recorded, as it comes: any number of samples, at any rate.
+     *
+     * NaN is silence, and what is beyond full scale is cut off there. Samples that fill no chunk wait for the next call.
+     *
+     * @param samples from -1 to 1
+     * @param rate samples a second, from 8000 to 48000; by default the model's
+     * @return what [step] returns, for each chunk that is full
+     */
+    @JvmOverloads
+    fun push(samples: FloatArray, rate: Int = ownRate()): List<FloatArray> =
+        pushAll(samples.size, rate) { input, start -> Native.inputPush(input, samples, start) }
+
+    /** Takes what was recorded, in 16 bits. */
+    @JvmOverloads
+    fun push(samples: ShortArray, rate: Int = ownRate()): List<FloatArray> =
+        pushAll(samples.size, rate) { input, start -> Native.inputPushShorts(input, samples, start) }
+
+    private fun ownRate() = requireNotNull(about.sampleRate) { "`push` needs a file that takes audio." }
+
+    private fun pushAll(count: Int, rate: Int, push: (Long, Int) -> Int): List<FloatArray> {
+        if (rate != incomingRate) {
+            val made = Native.inputCreate(rate, ownRate(), samples)
+            Native.inputDestroy(incoming)
+            incoming = made
+            incomingRate = rate
+        }
+        val found = mutableListOf<FloatArray>()
+        val new = FloatArray(samples)
+        var start = 0
+        while (start < count) {
+            start += push(incoming, start)
+            while (Native.inputPull(incoming, new)) {
+                val output = step(new)
+                val spoiled = output.any { !it.isFinite() }
+                if (spoiled) zeroStates()
+                found += if (spoiled) FloatArray(output.size) else output
+            }
+        }
+        return found
+    }
+
     private fun run(new: FloatArray) {
         require(new.size == samples) { "`chunk` must have $samples samples, not ${new.size}." }
         chunk.clear()
@@ -139,6 +187,11 @@ class StreamingRunner private constructor(
 
     /** Begins a new stream: sets all states to zero. */
     fun reset() {
+        if (incoming != 0L) Native.inputReset(incoming)
+        zeroStates()
+    }
+
+    private fun zeroStates() {
         for (state in about.states) {
             val buffer = inputs[turn].getValue(state)
             for (i in 0 until buffer.capacity()) buffer.put(i, 0)
@@ -186,6 +239,9 @@ class StreamingRunner private constructor(
     }
 
     override fun close() {
+        Native.inputDestroy(incoming)
+        incoming = 0
+        incomingRate = 0
         interpreter.close()
         delegate?.close()
     }

@@ -5,9 +5,9 @@ import android.content.res.AssetManager
 import android.media.AudioFormat
 import android.media.AudioRecord
 import android.media.MediaRecorder
+import io.github.kerasduspar.Detector
 import io.github.kerasduspar.StreamingRunner
 import io.github.kerasduspar.load
-import kotlin.math.exp
 
 /** Reads the microphone and runs the keyword spotter on it, in a thread of its own. */
 class Listener(
@@ -31,29 +31,33 @@ class Listener(
     }
 
     private fun listen(runner: StreamingRunner) {
+        val detector = Detector(runner)
         val recorder = open(runner)
-        val samples = ShortArray(runner.samples)
-        val chunk = FloatArray(runner.samples)
-        var frames = 0
+        val samples = ShortArray(BLOCK)
+        var heard = "..."
+        var taken = 0L
         var nanoseconds = 0L
         try {
             recorder.startRecording()
             while (!finished) {
-                if (!fill(recorder, samples)) break
-                for (i in chunk.indices) chunk[i] = samples[i] / 32768f
+                val count = recorder.read(samples, 0, samples.size)
+                if (count <= 0) break
                 val start = System.nanoTime()
-                val scores = runner.step(chunk)
+                val events = detector.push(samples.copyOf(count), recorder.sampleRate)
                 nanoseconds += System.nanoTime() - start
-                if (++frames < FRAMES) continue
-                show(describe(runner, scores, nanoseconds / 1e6 / frames))
-                // The scores are of all frames since the last reset.
-                runner.reset()
+                taken += count
+                val event = events.lastOrNull()
+                if (event != null) heard = "%s  %.0f %%".format(event.word, 100 * event.confidence)
+                if (event == null && taken < recorder.sampleRate) continue
+                val share = nanoseconds / 1e9 / (taken.toDouble() / recorder.sampleRate)
+                show(describe(heard, runner, share))
                 runner.resetCounters()
-                frames = 0
+                taken = 0
                 nanoseconds = 0
             }
         } finally {
             recorder.release()
+            detector.close()
         }
     }
 
@@ -73,31 +77,18 @@ class Listener(
         return recorder
     }
 
-    /** Waits for as many samples as fit; false if the microphone has failed. */
-    private fun fill(recorder: AudioRecord, samples: ShortArray): Boolean {
-        var filled = 0
-        while (filled < samples.size) {
-            val count = recorder.read(samples, filled, samples.size - filled)
-            if (count <= 0) return false
-            filled += count
-        }
-        return true
-    }
-
-    private fun describe(runner: StreamingRunner, scores: FloatArray, milliseconds: Double): String {
-        val best = scores.indices.maxByOrNull { scores[it] } ?: return ""
-        val sum = scores.sumOf { exp((it - scores[best]).toDouble()) }
+    private fun describe(heard: String, runner: StreamingRunner, share: Double): String {
         val shares = runner.occupancy().values.flatMap { it.values }
         val lines =
             listOf(
-                "%s  %.0f %%".format(runner.labels?.getOrNull(best) ?: "class $best", 100 / sum),
+                heard,
                 "occupancy %.1f %%".format(100 * shares.average()),
-                "%.3f ms a frame".format(milliseconds),
+                "%.2f %% of the time".format(100 * share),
             )
         return lines.joinToString("\n")
     }
 
     private companion object {
-        const val FRAMES = 62 // about a second
+        const val BLOCK = 800 // 50 ms
     }
 }

@@ -7,7 +7,7 @@ import android.os.Bundle
 import android.view.Gravity
 import android.widget.TextView
 
-/** Listens while it is on screen; shows the word, the occupancy and the time a frame takes. */
+/** Listens while it is on screen; shows the word, the occupancy and the share of the time it takes. */
 class MainActivity : Activity() {
     private lateinit var text: TextView
     private var listener: Listener? = null
