@@ -6,7 +6,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-presets test-nightly test-compat wheels test-wheels bench studies lint stubs docs status notebooks clean
+.PHONY: help setup native fuzz demo test test-presets test-nightly test-compat wheels test-wheels bench studies lint stubs web docs status notebooks clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -23,6 +23,7 @@ help:
 	@echo "make studies experiments behind choices that were made (slow)"
 	@echo "make lint    style of the sources, types of the public interface"
 	@echo "make stubs   what editors and type checkers read, from the sources"
+	@echo "make web     the machine for browsers, from its sources"
 	@echo "make docs    the site of the guide and the reference, in build/docs"
 	@echo "make status  its table of what layers can do"
 	@echo "make notebooks  its notebooks, with their outputs"
@@ -147,6 +148,10 @@ lint: setup
 	  tflite/*/*/*.[ch] keras_duspar/micro/runtime/*.[ch] \
 	  tflite/android/duspar/src/main/cpp/*.c tests/kits/*/*.[ch] \
 	  tests/micro/board/*.c
+
+# After a change in keras_duspar/micro/runtime.
+web: setup
+	KERAS_BACKEND=jax $(PY) -m keras_duspar.micro.web_page
 
 # After a change of public names or arguments.
 stubs: setup

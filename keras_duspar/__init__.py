@@ -31,7 +31,7 @@ lazy.attach(
             "MinGRU",
             "SpaR",
         ],
-        ".micro": ["export_c"],
+        ".micro": ["export_c", "export_web"],
         ".profiling": ["profile"],
         ".quantization": ["QuantScheme", "quantize"],
     },

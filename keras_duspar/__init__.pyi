@@ -35,6 +35,7 @@ from keras_duspar.layers import LiGRU as LiGRU
 from keras_duspar.layers import MinGRU as MinGRU
 from keras_duspar.layers import SpaR as SpaR
 from keras_duspar.micro import export_c as export_c
+from keras_duspar.micro import export_web as export_web
 from keras_duspar.profiling import profile as profile
 from keras_duspar.quantization import quantize as quantize
 from keras_duspar.rounding.scheme import QuantScheme as QuantScheme

@@ -15,7 +15,6 @@ from keras_duspar.utils import checks
 from keras_duspar.utils import files
 
 _C_TYPES = {"floats": "float", "halves": "uint16_t", "bytes": "int8_t"}
-_TEST_HOPS = 48  # several groups of the intent recognizer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -261,7 +260,7 @@ class Source:
 
     def _expected(self):
         """What the model computes of the noise of the self-test."""
-        values = self.lowered.expected(_TEST_HOPS)
+        values = self.lowered.expected()
         sizes = ", ".join(str(value.size) for value in values)
         name = self.name
         # An integer more or less in an operand changes the third digit.
@@ -269,7 +268,7 @@ class Source:
         largest = max(1.0, *(np.abs(value).max() for value in values))
         text = self._define(
             {
-                "TEST_HOPS": _TEST_HOPS,
+                "TEST_HOPS": self.lowered.test_hops,
                 "TOLERANCE": f"{tolerance * largest:.3g}f",
             }
         )

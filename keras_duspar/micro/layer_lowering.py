@@ -139,6 +139,9 @@ def running_mean(lowering, rule, x):
         )
     rate = lowering.hops_per_second * program.rates[x.clock]
     steps = max(1, round(lowering.window * rate))
+    # Then it is still what Keras computes.
+    most = int(steps / program.rates[x.clock])
+    lowering.test_hops = min(lowering.test_hops, most)
     kept = program.vector(steps * x.size, lasting=True)
     program.emit("SLIDING_MEAN", x.clock, *arguments, kept, steps)
     return result

@@ -54,11 +54,13 @@ class Lowering:
         input: The `Vector` that new samples or features are put into.
         outputs: List of the outputs' `Vector`s.
         takes_audio: Boolean, whether the input is samples.
+        test_hops: Integer, how many the self-test pushes.
     """
 
     def __init__(self, model, window=None):
         self.model, self.stream, self.window = model, Stream(model), window
         self.program = program = Program()
+        self.test_hops = 48  # several groups of the intent recognizer
         self._end = []  # operations behind all others
         graph = self.stream.graph
         fronts = [
@@ -96,13 +98,13 @@ class Lowering:
             "PRODUCT_INTEGER" in a for _, _, a in self.program.operations
         )
 
-    def expected(self, hops):
+    def expected(self):
         """What Keras computes of the noise of `runtime/self_test.c`.
 
         Returns:
             A list of the last values of every output.
         """
-        noise, values = 1, []
+        noise, values, hops = 1, [], self.test_hops
         for _ in range(hops * self.input.size):
             noise = (noise * 1664525 + 1013904223) % 2**32
             values.append((noise >> 18) - 8192)

@@ -85,6 +85,9 @@ def test_window(tmp_path):
     model = make_model("kws")
     steps = 5
     compiled = export(model, tmp_path, window=steps * 256 / 16000)
+    sources = ["model.c", "model_test.c", "-o", "test"]
+    run(compiler(), *FLAGS, *sources, folder=tmp_path)
+    assert "passed" in run("./test", folder=tmp_path)
     integers, floats = samples_of(make_audio(256 * 23, 1)[0])
     inner = keras.Model(model.input, model.get_layer("classifier").output)
     frames = to_numpy(inner(floats[np.newaxis]))[0]

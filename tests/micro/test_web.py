@@ -1,0 +1,191 @@
+"""The page that runs a model: its machine, its resampler, in a browser."""
+
+import functools
+import http.server
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import threading
+import wave
+
+import numpy as np
+import pytest
+
+import keras_duspar
+from keras_duspar.cli import main
+from keras_duspar.micro import web_page
+from keras_duspar.streaming import Stream
+from tests.helpers import assert_close
+from tests.helpers import to_numpy
+from tests.kits.tools import program
+from tests.kits.tools import run
+from tests.micro.compiled import make_model
+from tests.tflite.conftest import make_audio
+
+pytestmark = pytest.mark.any_backend
+
+IN_NODE = """
+import { readFileSync } from "node:fs";
+import { Machine, Resampler } from "./machine.js";
+const about = JSON.parse(readFileSync("model.json"));
+const module = new WebAssembly.Module(readFileSync("runtime.wasm"));
+const machine = new Machine(module, readFileSync("model.bin"), about);
+const bytes = readFileSync("audio.f32");
+const audio = new Float32Array(
+  bytes.buffer, bytes.byteOffset, bytes.length / 4);
+const outputs = [];
+for (let i = 0; i + about.samples <= audio.length; i += about.samples) {
+  machine.input.set(audio.subarray(i, i + about.samples));
+  if (machine.push()) outputs.push([...machine.output]);
+}
+const there = [], back = [];
+const down = new Resampler(48000, 16000), up = new Resampler(16000, 48000);
+for (let i = 0; i < 9600; i += 128) {
+  const block = Float32Array.from({ length: 128 }, (_, k) =>
+    Math.sin(2 * Math.PI * 1000 * (i + k) / 48000) +
+    Math.sin(2 * Math.PI * 11000 * (i + k) / 48000));
+  const few = [];
+  down.push(block, (x) => few.push(x));
+  there.push(...few);
+  up.push(few, (x) => back.push(x));
+}
+console.log(JSON.stringify({
+  outputs, there, back, sources: machine.calls.sources(),
+  occupancy: machine.occupancy(), delays: [down.delay, up.delay],
+}));
+"""
+
+
+def export(name, folder, **options):
+    keras_duspar.export_web(make_model(name), folder, **options)
+    return folder
+
+
+def check_tone(samples, rate):
+    """A tone of 1 kHz of amplitude 1, and nothing else, once it has begun."""
+    samples = np.array(samples)[400:]
+    phase = 2 * np.pi * 1000 / rate * np.arange(len(samples))
+    waves = np.stack([np.sin(phase), np.cos(phase)], axis=1)
+    found, rest, *_ = np.linalg.lstsq(waves, samples, rcond=None)
+    assert np.linalg.norm(found) == pytest.approx(1, abs=0.01)
+    assert np.sqrt(rest[0] / len(samples)) < 0.01
+
+
+@pytest.mark.parametrize("name, weights", [("slu", "float32"), ("se", "int8")])
+def test_machine_and_resampler(tmp_path, name, weights):
+    audio = make_audio(8192, 1)
+    export(name, tmp_path, weights=weights)
+    audio.tofile(tmp_path / "audio.f32")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "test.js").write_text(IN_NODE)
+    node = program("node", "nodejs")
+    found = json.loads(run(node, "test.js", folder=tmp_path))
+    assert found["sources"] == web_page.sources_number(), "make web"
+    model = make_model(name)
+    if weights != "float32":
+        model = keras_duspar.quantize(
+            model, keras_duspar.QuantScheme(weights, "float32")
+        )
+    expected = to_numpy(Stream(model).push(audio))[0]
+    actual = np.array(found["outputs"])
+    if name == "se":  # the stream leaves the delay out
+        actual = actual.ravel()[16:]
+    assert_close(actual[: len(expected)], expected, atol=1e-5)
+    assert 0.2 < found["occupancy"] < 0.8
+    assert abs(len(found["there"]) - 3200) < 50
+    check_tone(found["there"], 16000)
+    check_tone(found["back"], 48000)
+
+
+def test_files_are_small_and_complete(tmp_path, capsys):
+    file = tmp_path / "m.keras"
+    make_model("kws").save(file)
+    folder = tmp_path / "page"
+    assert main(["export-web", str(file), str(folder)]) == 0
+    assert str(folder) in capsys.readouterr().out
+    sizes = {p.name: p.stat().st_size for p in folder.iterdir()}
+    assert sum(sizes.values()) - sizes["model.bin"] <= 150_000
+    for script in ("index.html", "page.js", "worklet.js"):
+        text = (folder / script).read_text()
+        for used in re.findall(
+            r'["(]\.?/?([\w.]+\.(?:js|json|wasm|bin))"', text
+        ):
+            assert used in sizes, used
+    with pytest.raises(ValueError, match="`model` must take audio"):
+        import keras
+
+        inputs = keras.Input((None, 4))
+        model = keras.Model(inputs, keras.layers.Dense(2)(inputs))
+        keras_duspar.export_web(model, tmp_path / "b")
+
+
+IN_PAGE = """
+const wait = setInterval(() => {
+  const hops = Number(document.body.dataset.hops || 0);
+  const start = document.getElementById("start");
+  if (!start.disabled && !hops && !start.hidden) start.click();
+  if (hops < HOPS) return;
+  clearInterval(wait);
+  fetch("/report", { method: "POST", body: document.body.innerText });
+}, 200);
+"""
+
+
+class Reporting(http.server.SimpleHTTPRequestHandler):
+    """Serves files, and keeps what the page reports."""
+
+    def do_POST(self):
+        size = int(self.headers["Content-Length"])
+        self.server.report = self.rfile.read(size).decode()
+        self.send_response(200)
+        self.end_headers()
+        self.server.reported.set()
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.mark.parametrize("name, hops", [("kws", 60), ("se", 500)])
+def test_in_a_browser(tmp_path, name, hops):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("chromium is needed (Debian's chromium)")
+    folder = export(name, tmp_path / "page")
+    page = folder / "index.html"
+    script = f"<script>{IN_PAGE.replace('HOPS', str(hops))}</script>"
+    page.write_text(page.read_text().replace("</html>", script + "</html>"))
+    recording = tmp_path / "microphone.wav"
+    with wave.open(str(recording), "wb") as file:
+        file.setparams((1, 2, 48000, 0, "NONE", ""))
+        samples = 12000 * np.sin(np.arange(96000) ** 2 / 4e5)
+        file.writeframes(samples.astype("<i2").tobytes())
+    handler = functools.partial(Reporting, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.reported, server.report = threading.Event(), None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    process = subprocess.Popen(
+        [
+            *(browser, "--headless=new", "--no-sandbox", "--disable-gpu"),
+            *("--mute-audio", f"--user-data-dir={tmp_path / 'profile'}"),
+            "--autoplay-policy=no-user-gesture-required",
+            "--use-fake-ui-for-media-stream",
+            "--use-fake-device-for-media-stream",
+            f"--use-file-for-fake-audio-capture={recording}",
+            f"http://127.0.0.1:{server.server_port}/index.html",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert server.reported.wait(120), "the page did not report"
+    finally:
+        process.kill()
+        process.wait()
+        server.shutdown()
+    assert "listening at" in server.report
+    assert re.search(r"\d+ %", server.report)
+    assert re.search(r"[\d.]+ µs", server.report)
+    assert ("Enhanced" in server.report) == (name == "se")
+    assert pathlib.Path(folder).exists()
