@@ -14,6 +14,7 @@ from keras_duspar.tflite import converter
 from keras_duspar.utils import checks
 from keras_duspar.utils import files
 
+_TEST_HOPS = 48  # several groups of the intent recognizer
 _C_TYPES = {"floats": "float", "halves": "uint16_t", "bytes": "int8_t"}
 
 
@@ -68,7 +69,7 @@ def export_c(
         folder: String or `pathlib.Path`, where the files go.
         weights: As in `keras_duspar.tflite.convert()`. Default: `"float32"`.
         labels: List of strings, the names of the classes, kept in the files.
-            Default: `None`.
+            Default: `None`, which stands for the model's own.
         representative: As in `keras_duspar.tflite.convert()`. Default: `None`.
         name: String, an identifier in C, how files and functions are called.
             Default: `None`, which stands for the folder's name.
@@ -95,7 +96,7 @@ def export_c(
         representative=representative,
         report=report,
     )
-    source = Source(lowered, name, labels)
+    source = Source(lowered, name)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in source.files().items():
         files.write(folder / path, text)
@@ -116,11 +117,10 @@ class Source:
     Args:
         lowered: The `Lowering` of the model.
         name: String, an identifier.
-        labels: List of strings or `None`.
     """
 
-    def __init__(self, lowered, name, labels=None):
-        self.lowered, self.name, self.labels = lowered, name, labels
+    def __init__(self, lowered, name):
+        self.lowered, self.name, self.labels = lowered, name, lowered.labels
         self.program = lowered.program
 
     def files(self):
@@ -260,7 +260,7 @@ class Source:
 
     def _expected(self):
         """What the model computes of the noise of the self-test."""
-        values = self.lowered.expected()
+        values = self.lowered.expected(_TEST_HOPS)
         sizes = ", ".join(str(value.size) for value in values)
         name = self.name
         # An integer more or less in an operand changes the third digit.
@@ -268,7 +268,7 @@ class Source:
         largest = max(1.0, *(np.abs(value).max() for value in values))
         text = self._define(
             {
-                "TEST_HOPS": self.lowered.test_hops,
+                "TEST_HOPS": _TEST_HOPS,
                 "TOLERANCE": f"{tolerance * largest:.3g}f",
             }
         )

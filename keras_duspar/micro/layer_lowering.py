@@ -6,6 +6,7 @@ import numpy as np
 from keras_duspar.audio import Frames
 from keras_duspar.audio import LogMel
 from keras_duspar.audio import SpecAugment
+from keras_duspar.audio import TemporalPooling
 from keras_duspar.audio.framing import hann
 from keras_duspar.micro.lowering import LARGEST
 from keras_duspar.micro.lowering import array
@@ -13,9 +14,9 @@ from keras_duspar.micro.lowering import lowers
 from keras_duspar.quantization import QuantizedDense
 from keras_duspar.streaming import layer_rules
 from keras_duspar.streaming.graph import NestedModel
+from keras_duspar.streaming.windows import SlidingMean
 from keras_duspar.tflite import encoding
 from keras_duspar.tflite import front_end
-from keras_duspar.utils import checks
 
 layers = keras.layers
 
@@ -109,7 +110,7 @@ def overlap_add(lowering, rule, frame, like=None):
     )
 
 
-@lowers(layer_rules.GatheredPooling)
+@lowers(TemporalPooling)
 def pooling(lowering, rule, x):
     program, steps = lowering.program, rule.layer.pool_size
     if steps == 1:
@@ -122,27 +123,22 @@ def pooling(lowering, rule, x):
     )
 
 
-@lowers(layer_rules.RunningMean)
-def running_mean(lowering, rule, x):
+@lowers(layer_rules.RunningMean, SlidingMean)
+def mean_over_time(lowering, rule, x):
     program = lowering.program
     result = program.vector(x.size, lasting=True)
-    parts = 1 if lowering.window is None else 2
-    sums = program.vector(parts * x.size, lasting=True)
-    count = program.vector(1, lasting=True)
-    arguments = [result, x, x.size, sums, count]
-    if lowering.window is None:
+    sliding = isinstance(rule, SlidingMean)
+    sums = program.vector((1 + sliding) * x.size, lasting=True)
+    arguments = [result, x, x.size, sums, program.vector(1, lasting=True)]
+    if not sliding:
         program.emit("RUNNING_MEAN", x.clock, *arguments)
         return result
-    if not lowering.hops_per_second:
-        raise checks.bad_value(
-            "window", "None if the sample rate is not known", lowering.window
+    steps = rule.states["ring"].shape[1] * program.rates[x.clock]
+    if steps != int(steps):
+        raise lowering.error(
+            rule.layer, "needs a `window` of whole groups of the pools before"
         )
-    rate = lowering.hops_per_second * program.rates[x.clock]
-    steps = max(1, round(lowering.window * rate))
-    # Then it is still what Keras computes.
-    most = int(steps / program.rates[x.clock])
-    lowering.test_hops = min(lowering.test_hops, most)
-    kept = program.vector(steps * x.size, lasting=True)
+    kept = program.vector(int(steps) * x.size, lasting=True)
     program.emit("SLIDING_MEAN", x.clock, *arguments, kept, steps)
     return result
 

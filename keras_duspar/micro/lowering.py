@@ -54,13 +54,13 @@ class Lowering:
         input: The `Vector` that new samples or features are put into.
         outputs: List of the outputs' `Vector`s.
         takes_audio: Boolean, whether the input is samples.
-        test_hops: Integer, how many the self-test pushes.
+        labels: List of the names of the classes, or `None`.
     """
 
     def __init__(self, model, window=None):
-        self.model, self.stream, self.window = model, Stream(model), window
+        self.stream, self.labels = Stream(model, window=window), None
+        self.model, self.window = self.stream.model, window
         self.program = program = Program()
-        self.test_hops = 48  # several groups of the intent recognizer
         self._end = []  # operations behind all others
         graph = self.stream.graph
         fronts = [
@@ -98,13 +98,13 @@ class Lowering:
             "PRODUCT_INTEGER" in a for _, _, a in self.program.operations
         )
 
-    def expected(self):
+    def expected(self, hops):
         """What Keras computes of the noise of `runtime/self_test.c`.
 
         Returns:
             A list of the last values of every output.
         """
-        noise, values, hops = 1, [], self.test_hops
+        noise, values = 1, []
         for _ in range(hops * self.input.size):
             noise = (noise * 1664525 + 1013904223) % 2**32
             values.append((noise >> 18) - 8192)
@@ -113,7 +113,7 @@ class Lowering:
             chunk = values[np.newaxis] / 32768
         else:
             chunk = values.reshape(1, hops, -1) / 8192
-        stream = Stream(self.model)
+        stream = Stream(self.model, window=self.window)
         outputs = keras.tree.flatten(stream.push(chunk))
         return [
             array(x).ravel()[-vector.size :]
@@ -426,14 +426,16 @@ def lower(model, weights="float32", labels=None, window=None, **rounding):
     from keras_duspar.micro import layer_lowering  # noqa: F401, PLC0415
 
     checks.choice("weights", weights, encoding.WEIGHTS)
-    if window is not None:
-        window = checks.number("window", window, "(0, inf)")
     model = converter.load_model(converter.check_model(model))
-    converter.check_labels(labels, model)
+    if labels is None:
+        labels = getattr(model, "labels", None)
+    converter.check_labels(labels, model, None)
     model = converter.round_model(model, weights, **rounding)
     if walking.quantized_layers(model):
         check_ranges(model)
-    return Lowering(converter.in_float32(model), window)
+    lowering = Lowering(converter.in_float32(model), window)
+    lowering.labels = labels
+    return lowering
 
 
 def lowers(*kinds):

@@ -7,11 +7,14 @@ import subprocess
 import sys
 import zlib
 
+import keras
 import numpy as np
 
 from keras_duspar.micro import program as programs
 from keras_duspar.micro.lowering import lower
+from keras_duspar.tflite import converter
 from keras_duspar.utils import files
+from keras_duspar.utils.nesting import all_layers
 
 WEB = pathlib.Path(__file__).parent / "web"
 _MAGIC = 0x44755370
@@ -47,8 +50,9 @@ def export_web(
         representative: As in `keras_duspar.tflite.convert()`. Default: `None`.
         title: String, the page's title. Default: `None`, which stands for the
             model's name.
-        window: Float, seconds of which averages over time are taken. Default:
-            1.0, the length of a recording of a keyword.
+        window: Float, seconds of which averages over time are taken, if the
+            model has any. Default: 1.0, the length of a recording of a
+            keyword.
 
     Returns:
         The `pathlib.Path` of the folder.
@@ -61,6 +65,10 @@ def export_web(
     ```
     """
     folder = pathlib.Path(folder)
+    model = converter.load_model(converter.check_model(model))
+    averages = keras.layers.GlobalAveragePooling1D
+    if not any(isinstance(layer, averages) for layer in all_layers(model)):
+        window = None
     lowered = lower(
         *(model, weights, labels, window),
         representative=representative,
@@ -72,7 +80,7 @@ def export_web(
             f"microphone. Received: {lowered.model.name!r}."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    about = describe(lowered, labels, title)
+    about = describe(lowered, title)
     files.write(folder / "model.json", json.dumps(about))
     files.write(folder / "model.bin", encode(lowered))
     for path in WEB.iterdir():
@@ -80,8 +88,9 @@ def export_web(
     return folder
 
 
-def describe(lowered, labels=None, title=None):
+def describe(lowered, title=None):
     """What the page has to know of a model."""
+    labels = lowered.labels
     output, stream = lowered.outputs[0], lowered.stream
     blank = labels is not None and len(labels) < output.size
     return {

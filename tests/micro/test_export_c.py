@@ -284,6 +284,10 @@ def test_audio_before_the_front_end_and_without_padding(tmp_path):
     [
         (lambda: Double(name="own"), "its layer 'own', a Double, is not known"),
         (
+            lambda: L.Conv1D(3, 2, padding="causal", name="c"),
+            "its layer 'c', a Conv1D, is not known",
+        ),
+        (
             lambda: L.Dense(3, "gelu", name="d"),
             "its layer 'd', a Dense, has the activation 'gelu'",
         ),
@@ -305,7 +309,7 @@ def test_bad_arguments(tmp_path):
         keras_duspar.export_c(model, tmp_path / "a b")
     with pytest.raises(ValueError, match="`weights` must be one of"):
         keras_duspar.export_c(model, tmp_path / "a", weights="int4")
-    with pytest.raises(ValueError, match="`labels` must be as many"):
+    with pytest.raises(ValueError, match="`labels` must be a list of 2"):
         keras_duspar.export_c(model, tmp_path / "a", labels=["x"] * 9)
 
 
