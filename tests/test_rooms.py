@@ -35,6 +35,7 @@ ROOMS = (
     "models",
     "streaming",
     "tflite",
+    "micro",
     "registration",
     "cli",
 )

@@ -17,6 +17,7 @@ from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils import files
 from keras_duspar.utils.batches import list_batches
+from keras_duspar.utils.nesting import all_layers
 from keras_duspar.utils.optional import optional_package
 
 OPS = ("sparse", "builtin")
@@ -232,3 +233,46 @@ def load_model(model):
                 "states as inputs and outputs."
             )
     return model
+
+
+def in_float32(model):
+    """The model, or a copy that computes in float32 if it does not."""
+    layers = list(all_layers(model))
+    if all(layer.compute_dtype == "float32" for layer in layers):
+        return model
+    copy = keras.models.clone_model(model)
+    copy.set_weights(model.get_weights())
+    for layer in all_layers(copy):
+        layer.dtype_policy = "float32"
+    return copy
+
+
+def output_names(model, names):
+    """Names of the outputs in the signature, given ones or the model's."""
+    own = getattr(model, "output_names", None)
+    if own is None:  # a sequential model
+        own = [model.layers[-1].name]
+    own = [name.replace("/", "_") for name in own]
+    if names is None:
+        return own
+    if len(names) != len(own) or len(set(names)) != len(names):
+        raise checks.bad_value(
+            "output_names", f"{len(own)} different names", names
+        )
+    return names
+
+
+def check_labels(labels, model):
+    """Raises if the labels are not as many as the classes of the model.
+
+    CTC has one more class than labels, the blank.
+    """
+    widths = [x.shape[-1] for x in model.outputs]
+    fits = labels is None or any(
+        width in (len(labels), len(labels) + 1) for width in widths
+    )
+    if not fits:
+        raise ValueError(
+            "`labels` must be as many as the model has classes. Received "
+            f"{len(labels)} labels for outputs of width {widths}."
+        )

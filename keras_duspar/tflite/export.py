@@ -15,12 +15,12 @@ from keras_duspar.profiling.profile import dense_profile
 from keras_duspar.streaming import Recurrent
 from keras_duspar.streaming import Stream
 from keras_duspar.tflite import constants
+from keras_duspar.tflite import converter
 from keras_duspar.tflite import counting
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite import writing
 from keras_duspar.tflite.tracing import Tracer
-from keras_duspar.utils import checks
 from keras_duspar.utils.nesting import all_layers
 
 
@@ -31,10 +31,10 @@ def export(model, streaming, ops, frames, labels, task, **options):
         model: The model, checked by `converter.load_model()`.
         streaming: As the others, an option of `convert()`.
     """
-    model = in_float32(model)
+    model = converter.in_float32(model)
     tracer = Tracer(model, ops, options["count"])
-    names = output_names(model, options["output_names"])
-    check_labels(labels, model)
+    names = converter.output_names(model, options["output_names"])
+    converter.check_labels(labels, model)
     build = _streaming_function if streaming else _whole_function
     function, specs, details = build(model, tracer, names, frames)
     signature = "step" if streaming else "predict"
@@ -77,49 +77,6 @@ def _shrinker(model):
     if not levels and not half:
         return None
     return functools.partial(constants.shrink, levels=sorted(levels), half=half)
-
-
-def in_float32(model):
-    """The model, or a copy that computes in float32 if it does not."""
-    layers = list(all_layers(model))
-    if all(layer.compute_dtype == "float32" for layer in layers):
-        return model
-    copy = keras.models.clone_model(model)
-    copy.set_weights(model.get_weights())
-    for layer in all_layers(copy):
-        layer.dtype_policy = "float32"
-    return copy
-
-
-def output_names(model, names):
-    """Names of the outputs in the signature, given ones or the model's."""
-    own = getattr(model, "output_names", None)
-    if own is None:  # a sequential model
-        own = [model.layers[-1].name]
-    own = [name.replace("/", "_") for name in own]
-    if names is None:
-        return own
-    if len(names) != len(own) or len(set(names)) != len(names):
-        raise checks.bad_value(
-            "output_names", f"{len(own)} different names", names
-        )
-    return names
-
-
-def check_labels(labels, model):
-    """Raises if the labels are not as many as the classes of the model.
-
-    CTC has one more class than labels, the blank.
-    """
-    widths = [x.shape[-1] for x in model.outputs]
-    fits = labels is None or any(
-        width in (len(labels), len(labels) + 1) for width in widths
-    )
-    if not fits:
-        raise ValueError(
-            "`labels` must be as many as the model has classes. Received "
-            f"{len(labels)} labels for outputs of width {widths}."
-        )
 
 
 def _whole_function(model, tracer, names, frames):
