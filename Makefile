@@ -144,8 +144,9 @@ lint: setup
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run --Werror tflite/*/*.[ch] \
-	  tflite/*/*/*.[ch] \
-	  tflite/android/duspar/src/main/cpp/*.c tests/kits/*/*.[ch]
+	  tflite/*/*/*.[ch] keras_duspar/micro/runtime/*.[ch] \
+	  tflite/android/duspar/src/main/cpp/*.c tests/kits/*/*.[ch] \
+	  tests/micro/board/*.c
 
 # After a change of public names or arguments.
 stubs: setup

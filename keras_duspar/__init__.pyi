@@ -8,6 +8,7 @@ from keras_duspar import cells as cells
 from keras_duspar import layers as layers
 from keras_duspar import losses as losses
 from keras_duspar import metrics as metrics
+from keras_duspar import micro as micro
 from keras_duspar import models as models
 from keras_duspar import native as native
 from keras_duspar import profiling as profiling
@@ -33,6 +34,7 @@ from keras_duspar.layers import IRNN as IRNN
 from keras_duspar.layers import LiGRU as LiGRU
 from keras_duspar.layers import MinGRU as MinGRU
 from keras_duspar.layers import SpaR as SpaR
+from keras_duspar.micro import export_c as export_c
 from keras_duspar.profiling import profile as profile
 from keras_duspar.quantization import quantize as quantize
 from keras_duspar.rounding.scheme import QuantScheme as QuantScheme

@@ -36,6 +36,7 @@ ROOMS = (
     "models",
     "streaming",
     "tflite",
+    "micro",
     "registration",
     "cli",
 )

@@ -65,7 +65,7 @@ def make_parser():
         module = importlib.import_module(f"{commands.__name__}.{info.name}")
         summary, *description = module.__doc__.strip().split("\n\n")
         subparser = subparsers.add_parser(
-            info.name,
+            info.name.replace("_", "-"),
             help=summary[0].lower() + summary[1:].rstrip("."),
             description="\n\n".join([summary, *description]),
             formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -35,7 +35,7 @@ class Graph:
     """
 
     def __init__(self, model, signals, rules):
-        inputs, outputs, recorded = _record(model)
+        inputs, outputs, recorded = record(model)
         self.inputs, self.outputs = inputs, outputs
         found = {
             id(x): dataclasses.replace(signal, features=x.shape[-1])
@@ -136,7 +136,7 @@ def _tensors(structure):
     ]
 
 
-def _record(model):
+def record(model):
     """The inputs, the outputs and the calls of a model, in order.
 
     Keras walks through the model's graph on a copy, so that the model itself

@@ -82,8 +82,8 @@ class Stream:
             found, self.window = window_rules(model, self.frames, window)
             rules = found | rules
         signal = Signal(kind, steps=self.frames, most=self.frames)
-        self._graph = Graph(model, [signal], rules)
-        found = list(self._graph.rules())
+        self.graph = Graph(model, [signal], rules)
+        found = list(self.graph.rules())
         fronts = [rule for rule in found if isinstance(rule, FrontEnd)]
         if kind == "audio" and len(fronts) != 1:
             raise ValueError(
@@ -101,9 +101,9 @@ class Stream:
             if isinstance(rule, DelayedOverlapAdd) and rule.signal.cut:
                 _check_lengths(rule, self.hop, self._padding)
         self.samples = self.frames * self.hop
-        self.states = self._graph.states
-        self.signals = self._graph.signals
-        self.delay = max(s.delay for s in self._graph.signals)
+        self.states = self.graph.states
+        self.signals = self.graph.signals
+        self.delay = max(s.delay for s in self.graph.signals)
         self.static = all(
             signal.steps is not None or signal.kind == "summary"
             for rule in found
@@ -148,7 +148,7 @@ class Stream:
             name: ops.convert_to_tensor(value, dtype=self.states[name].dtype)
             for name, value in state.items()
         }
-        return self._graph.run([chunk], state)
+        return self.graph.run([chunk], state)
 
     def _check_chunk(self, chunk):
         shape = tuple(self.model.inputs[0].shape)
@@ -217,7 +217,7 @@ class Stream:
         left = self._waiting
         if self._padding is not None:
             silence = self._padding + -self._pushed % self.hop
-            if all(signal.cut for signal in self._graph.signals):
+            if all(signal.cut for signal in self.graph.signals):
                 # What is too much is cut off, and a chunk of the usual length
                 # needs no compiling.
                 silence += -(left.shape[1] + silence) % self.samples
@@ -239,13 +239,13 @@ class Stream:
             start += size
         self._waiting = samples[:, start:]
         joined = []
-        for i, symbol in enumerate(keras.tree.flatten(self._graph.outputs)):
+        for i, symbol in enumerate(keras.tree.flatten(self.graph.outputs)):
             shape = (len(samples), 0, *symbol.shape[2:])
             empty = np.zeros(shape, symbol.dtype)
             parts = [outputs[i] for outputs in results]
             length = self._pushed if last else None
             joined.append(self._joins[i](parts, empty, length))
-        return keras.tree.pack_sequence_as(self._graph.outputs, joined)
+        return keras.tree.pack_sequence_as(self.graph.outputs, joined)
 
     def _check_samples(self, samples):
         samples = np.asarray(ops.convert_to_numpy(samples))

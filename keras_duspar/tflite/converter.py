@@ -17,6 +17,8 @@ from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils import files
 from keras_duspar.utils.batches import list_batches
+from keras_duspar.utils.configs import keep_about
+from keras_duspar.utils.nesting import all_layers
 from keras_duspar.utils.optional import optional_package
 
 OPS = ("sparse", "builtin")
@@ -243,3 +245,49 @@ def load_model(model):
                 "states as inputs and outputs."
             )
     return model
+
+
+def in_float32(model):
+    """The model, or a copy that computes in float32 if it does not."""
+    layers = list(all_layers(model))
+    if all(layer.compute_dtype == "float32" for layer in layers):
+        return model
+    copy = keras.models.clone_model(model)
+    copy.set_weights(model.get_weights())
+    for layer in all_layers(copy):
+        layer.dtype_policy = "float32"
+    return keep_about(model, copy)
+
+
+def output_names(model, names):
+    """Names of the outputs in the signature, given ones or the model's."""
+    own = getattr(model, "output_names", None)
+    if own is None:  # a sequential model
+        own = [model.layers[-1].name]
+    own = [name.replace("/", "_") for name in own]
+    if names is None:
+        return own
+    if len(names) != len(own) or len(set(names)) != len(names):
+        raise checks.bad_value(
+            "output_names", f"{len(own)} different names", names
+        )
+    return names
+
+
+def check_labels(labels, model, task=None):
+    """Raises if the labels do not fit the classes of the model.
+
+    CTC, in which every time step has scores, has one more class than labels,
+    the blank.
+    """
+    if labels is None:
+        return
+    task = getattr(model, "task", None) or task
+    counts = []
+    for output in model.outputs:
+        width = output.shape[-1]
+        if task != "slu":
+            counts.append(width)
+        if task == "slu" or (len(output.shape) == 3 and task != "kws"):
+            counts.append(width - 1)
+    checks.labels("labels", labels, counts)

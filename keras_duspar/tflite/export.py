@@ -16,13 +16,12 @@ from keras_duspar.streaming import Recurrent
 from keras_duspar.streaming import Stream
 from keras_duspar.streaming.detector import detector_settings
 from keras_duspar.tflite import constants
+from keras_duspar.tflite import converter
 from keras_duspar.tflite import counting
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite import writing
 from keras_duspar.tflite.tracing import Tracer
-from keras_duspar.utils import checks
-from keras_duspar.utils.configs import keep_about
 from keras_duspar.utils.nesting import all_layers
 
 
@@ -33,13 +32,13 @@ def export(model, streaming, ops, frames, labels, task, **options):
         model: The model, checked by `converter.load_model()`.
         streaming: As the others, an option of `convert()`.
     """
-    model = in_float32(model)
+    model = converter.in_float32(model)
     tracer = Tracer(model, ops, options["count"])
-    names = output_names(model, options["output_names"])
+    names = converter.output_names(model, options["output_names"])
     task = task or getattr(model, "task", None) or model.name
     if labels is None:
         labels = getattr(model, "labels", None)
-    check_labels(labels, model, task)
+    converter.check_labels(labels, model, task)
     build = _streaming_function if streaming else _whole_function
     function, specs, details = build(
         model, tracer, names, frames, options["window"]
@@ -88,52 +87,6 @@ def _shrinker(model):
     if not levels and not half:
         return None
     return functools.partial(constants.shrink, levels=sorted(levels), half=half)
-
-
-def in_float32(model):
-    """The model, or a copy that computes in float32 if it does not."""
-    layers = list(all_layers(model))
-    if all(layer.compute_dtype == "float32" for layer in layers):
-        return model
-    copy = keras.models.clone_model(model)
-    copy.set_weights(model.get_weights())
-    for layer in all_layers(copy):
-        layer.dtype_policy = "float32"
-    return keep_about(model, copy)
-
-
-def output_names(model, names):
-    """Names of the outputs in the signature, given ones or the model's."""
-    own = getattr(model, "output_names", None)
-    if own is None:  # a sequential model
-        own = [model.layers[-1].name]
-    own = [name.replace("/", "_") for name in own]
-    if names is None:
-        return own
-    if len(names) != len(own) or len(set(names)) != len(names):
-        raise checks.bad_value(
-            "output_names", f"{len(own)} different names", names
-        )
-    return names
-
-
-def check_labels(labels, model, task):
-    """Raises if the labels do not fit the classes of the model.
-
-    CTC, in which every time step has scores, has one more class than labels,
-    the blank.
-    """
-    if labels is None:
-        return
-    task = getattr(model, "task", None) or task
-    counts = []
-    for output in model.outputs:
-        width = output.shape[-1]
-        if task != "slu":
-            counts.append(width)
-        if task == "slu" or (len(output.shape) == 3 and task != "kws"):
-            counts.append(width - 1)
-    checks.labels("labels", labels, counts)
 
 
 def _whole_function(model, tracer, names, *_):

@@ -5,7 +5,6 @@ would take longer for the front end than the recurrent layers take.
 """
 
 import numpy as np
-import tensorflow as tf
 
 from keras_duspar.audio import LogMel
 
@@ -61,6 +60,8 @@ def compute(layer, audio, window, filters, edges, mean, deviation, offset):
         audio: Tensor of shape `(batch, samples)`.
         window: As the others, a tensor of what `constants()` returns.
     """
+    import tensorflow as tf  # noqa: PLC0415
+
     bins = tf.ragged.range(edges[:, 0], edges[:, 1])
     bands = tf.cast(bins.value_rowids(), tf.int32)
     places = tf.stack([bins.flat_values, bands], axis=1)

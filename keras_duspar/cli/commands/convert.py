@@ -23,19 +23,47 @@ OPTIONS = (
     "frames",
     "window",
     "ops",
-    "weights",
     "task",
     "output_names",
     "count",
 )
 
 
-def add_arguments(parser):
-    """Adds the arguments of the command."""
+def add_model(parser):
+    """Adds the model, for all commands that make something of it."""
     parser.add_argument(
         "model",
         help="the .keras file to convert, or the folder of a training run",
     )
+
+
+def add_rounding(parser):
+    """Adds what is rounded, and the labels."""
+    parser.add_argument(
+        "--weights",
+        default="float32",
+        choices=("float32", "bfloat16", "int8"),
+        help="what kernels are rounded to; a quantized model has its own "
+        "(default: float32)",
+    )
+    parser.add_argument(
+        "--representative",
+        nargs="+",
+        metavar="FILE",
+        help="recordings like those of the task: with --weights int8, operands "
+        "become integers, too, with ranges from them",
+    )
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="names of the classes, one per line or as a JSON list, kept in "
+        "what is made (default: those of the run or of the model)",
+    )
+
+
+def add_arguments(parser):
+    """Adds the arguments of the command."""
+    add_model(parser)
     parser.add_argument("path", help="the .tflite file to write")
     parser.add_argument(
         "--streaming",
@@ -63,26 +91,7 @@ def add_arguments(parser):
         help="sparse: one operator per layer, which skips zeros and needs the "
         "delegate; builtin: runs everywhere (default: sparse)",
     )
-    parser.add_argument(
-        "--weights",
-        default="float32",
-        choices=("float32", "bfloat16", "int8"),
-        help="what kernels are rounded to; a quantized model has its own "
-        "(default: float32)",
-    )
-    parser.add_argument(
-        "--representative",
-        nargs="+",
-        metavar="FILE",
-        help="recordings like those of the task: with --weights int8, operands "
-        "become integers, too, with ranges from them",
-    )
-    parser.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="names of the classes, one per line or as a JSON list, kept in "
-        "the .tflite file (default: those of the run or of the model)",
-    )
+    add_rounding(parser)
     parser.add_argument("--task", help="what the model does, kept in the file")
     parser.add_argument(
         "--output-names",
@@ -98,25 +107,34 @@ def add_arguments(parser):
     )
 
 
+def read_model(arguments):
+    """The model's file, what its run says, and what `add_rounding()` adds."""
+    file, config = trained.find_run(
+        arguments.model, "model", "or a .keras file"
+    )
+    options = {
+        "weights": arguments.weights,
+        "labels": config.get("labels") or None,
+    }
+    if arguments.labels:
+        options["labels"] = trained.read_labels(arguments.labels)
+    if arguments.representative:
+        options["representative"] = [
+            read_mono(recording, trained.SAMPLE_RATE)[np.newaxis]
+            for recording in arguments.representative
+        ]
+    return file, config, options
+
+
 def run(arguments):
     """Runs the command."""
     from keras_duspar import tflite  # noqa: PLC0415
 
     options = {name: getattr(arguments, name) for name in OPTIONS}
-    file, config = trained.find_run(
-        arguments.model, "model", "or a .keras file"
-    )
-    options["labels"] = config.get("labels") or None
-    options["task"] = options["task"] or config.get("task")
     try:
-        if arguments.labels:
-            options["labels"] = trained.read_labels(arguments.labels)
-        if arguments.representative:
-            options["representative"] = [
-                read_mono(recording, trained.SAMPLE_RATE)[np.newaxis]
-                for recording in arguments.representative
-            ]
-        path = tflite.convert(file, arguments.path, **options)
+        file, config, rounding = read_model(arguments)
+        options["task"] = options["task"] or config.get("task")
+        path = tflite.convert(file, arguments.path, **options, **rounding)
     except (ValueError, OSError) as e:
         raise CommandError(str(e)) from e
     print(tflite.inspect(path))

@@ -1,0 +1,5 @@
+"""Models in plain C, for microcontrollers and browsers."""
+
+from keras_duspar.utils import lazy
+
+lazy.attach(__name__, {".c_source": ["export_c"]})

@@ -1,0 +1,444 @@
+"""From the graph of a streaming model to a program.
+
+One function per kind of layer, as streams have one rule; layers that are not
+here are named in an error. A recurrent layer without a sparse operator is
+traced: the operations of its cell become operations of the program.
+"""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_duspar import operators
+from keras_duspar.layers import walking
+from keras_duspar.micro.program import BINARY
+from keras_duspar.micro.program import TILE
+from keras_duspar.micro.program import UNARY
+from keras_duspar.micro.program import Program
+from keras_duspar.native.sparse_ops import sparse_op_of
+from keras_duspar.quantization.model import check_ranges
+from keras_duspar.streaming import Stream
+from keras_duspar.streaming import layer_rules
+from keras_duspar.streaming.graph import record
+from keras_duspar.tflite import converter
+from keras_duspar.tflite import encoding
+from keras_duspar.utils import checks
+
+LARGEST = float(np.finfo("float32").max)
+_POOLS = {"float32": "floats", "bfloat16": "halves", "int8": "bytes"}
+# Activations, and operations of `keras.ops`, as functions of the machine.
+_FUNCTIONS = {
+    "relu": ("CLIP", 0, LARGEST),
+    "relu6": ("CLIP", 0, 6),
+    "hardtanh": ("CLIP", -1, 1),
+    "elu": ("ELU", 1, 1),
+    "selu": ("ELU", 1.6732632423543772, 1.0507009873554805),
+    "leakyrelu": ("LEAKY_RELU", 0.2),
+    "swish": ("SILU",),
+    "exponential": ("EXP",),
+}
+_LOWER = {}
+
+
+class Lowering:
+    """Makes the program of a model.
+
+    Args:
+        model: A `keras.Model` that can be streamed.
+        window: Float, seconds of which averages over time are taken, or `None`
+            for all since the last reset.
+
+    Attributes:
+        stream: Its `keras_duspar.streaming.Stream`.
+        program: The `Program`.
+        input: The `Vector` that new samples or features are put into.
+        outputs: List of the outputs' `Vector`s.
+        takes_audio: Boolean, whether the input is samples.
+    """
+
+    def __init__(self, model, window=None):
+        self.model, self.stream, self.window = model, Stream(model), window
+        self.program = program = Program()
+        self._end = []  # operations behind all others
+        graph = self.stream.graph
+        fronts = [
+            rule.frames
+            for rule in graph.rules()
+            if isinstance(rule, layer_rules.FrontEnd)
+        ]
+        self.takes_audio = bool(fronts)
+        if fronts:  # whose frame ends with the new samples
+            length, hop = fronts[0].frame_length, fronts[0].hop_length
+            frame = program.vector(length, lasting=True)
+            self.input = frame.part(length - hop, hop)
+        else:
+            self.input = program.vector(model.inputs[0].shape[-1])
+        self.input.buffer.first = 0
+        found = self.run(graph, [self.input])
+        self.outputs = []
+        for x in found:
+            if x.buffer is self.input.buffer:  # which is moved on
+                x = self.copied(x)
+            self.outputs.append(x)
+        for operation in self._end:
+            program.emit(*operation)
+        program.finish(self.outputs)
+
+    @property
+    def hops_per_second(self):
+        rate = self.stream.sample_rate
+        return rate and rate / self.stream.hop
+
+    @property
+    def exact(self):
+        """Whether operands stay floats."""
+        return not any(
+            "PRODUCT_INTEGER" in a for _, _, a in self.program.operations
+        )
+
+    def expected(self, hops):
+        """What Keras computes of the noise of `runtime/self_test.c`.
+
+        Returns:
+            A list of the last values of every output.
+        """
+        noise, values = 1, []
+        for _ in range(hops * self.input.size):
+            noise = (noise * 1664525 + 1013904223) % 2**32
+            values.append((noise >> 18) - 8192)
+        values = np.array(values, "float32")
+        if self.takes_audio:
+            chunk = values[np.newaxis] / 32768
+        else:
+            chunk = values.reshape(1, hops, -1) / 8192
+        stream = Stream(self.model)
+        outputs = keras.tree.flatten(stream.push(chunk))
+        return [
+            array(x).ravel()[-vector.size :]
+            for x, vector in zip(outputs, self.outputs)
+        ]
+
+    def run(self, graph, inputs):
+        """Lowers all calls of a graph; returns its outputs."""
+        known = dict(zip(map(id, keras.tree.flatten(graph.inputs)), inputs))
+        for call in graph.calls:
+            tensors = _tensors((call.args, call.kwargs))
+            given = [known[id(x)] for x in tensors]
+            results = self.lower(call.rule, call, given)
+            known |= zip(map(id, _tensors(call.result)), results)
+        return [known[id(x)] for x in keras.tree.flatten(graph.outputs)]
+
+    def lower(self, rule, call, inputs):
+        """Lowers one call; returns the list of its results."""
+        layer = rule.layer
+        # A subclass may compute something else.
+        for kind in (type(rule), type(layer)):
+            if kind in _LOWER:
+                result = _LOWER[kind](self, rule, *inputs)
+                return result if isinstance(result, list) else [result]
+        if not isinstance(layer, keras.layers.Layer):
+            return self.operation(layer, call.args, call.kwargs, inputs)
+        raise self.error(layer, "is not known to the runtime in C")
+
+    def error(self, layer, reason):
+        """The `ValueError` that names a layer."""
+        return ValueError(
+            f"`model` cannot be exported to C: its layer {layer.name!r}, a "
+            f"{type(layer).__name__}, {reason}."
+        )
+
+    def behind(self, *operation):
+        """Emits an operation behind all others."""
+        self._end.append(operation)
+
+    # Operations
+
+    def emit(self, name, x, *arguments, size=None, clock=None):
+        """An operation of one vector, whose result is a new one."""
+        result = self.program.vector(
+            x.size if size is None else size,
+            x.clock if clock is None else clock,
+        )
+        self.program.emit(name, x.clock, result, x, *arguments)
+        return result
+
+    def copied(self, x):
+        return self.emit("COPY", x, x.size)
+
+    def kept(self, x):
+        """A copy that stays as it is until there is a new one."""
+        result = self.program.vector(x.size, lasting=True)
+        self.program.emit("COPY", x.clock, result, x, x.size)
+        return result
+
+    def affine(self, x, scale, offset):
+        """`x * scale + offset`, of vectors or numbers."""
+        values = (array(v) for v in (scale, offset))
+        places = [
+            self.program.constant(np.broadcast_to(v.ravel(), (x.size,)))
+            for v in values
+        ]
+        return self.emit("AFFINE", x, x.size, *places)
+
+    def unary(self, x, name, *parameters):
+        """A function of `runtime/machine.h` of every entry."""
+        values = [*parameters, 0, 0][:2]
+        return self.emit(
+            "UNARY", x, x.size, name, self.program.constant(values)
+        )
+
+    def binary(self, x, y, name):
+        return self.emit("BINARY", x, y, x.size, name)
+
+    def activation(self, layer, x, function):
+        """An activation, as Keras names it."""
+        name = keras.activations.serialize(function)
+        if isinstance(name, str):
+            result = self.function(x, name)
+            if result is not None:
+                return result
+        raise self.error(layer, f"has the activation {name!r}")
+
+    def function(self, x, name):
+        """An activation or operation by name, or `None` if it is unknown."""
+        name = name.replace("_", "")
+        if name in ("linear", "identity", "cast"):
+            return x
+        if name == "hardsigmoid":
+            return self.unary(self.affine(x, 1 / 6, 0.5), "CLIP", 0, 1)
+        if name == "negative":
+            return self.affine(x, -1, 0)
+        if name == "square":
+            return self.binary(x, x, "MULTIPLY")
+        if name == "softmax":
+            return self.emit("SOFTMAX", x, x.size)
+        kind, *parameters = _FUNCTIONS.get(name, (name.upper(),))
+        return self.unary(x, kind, *parameters) if kind in UNARY else None
+
+    def product(self, x, kernel, bias=None, weights="float32", scales=()):
+        """The product of a vector and a matrix, plus a bias."""
+        inputs, outputs = kernel.shape
+        place, columns = self.matrix(kernel, weights)
+        if bias is None:
+            bias = np.zeros(outputs)
+        result = self.program.vector(outputs, x.clock)
+        self.program.emit(
+            "DENSE",
+            x.clock,
+            place,
+            columns,
+            f"PRODUCT_{weights.upper()}",
+            inputs,
+            outputs,
+            result,
+            x,
+            self.program.constant(bias),
+            self.program.constant(scales[0]) if len(scales) else 0,
+        )
+        self.program.macs += inputs * outputs * self.program.rates[x.clock]
+        return result
+
+    def matrix(self, kernel, weights):
+        """The place of a matrix in its pool, and its columns with padding."""
+        inputs, outputs = kernel.shape
+        padded = np.pad(kernel, [(0, 0), (0, -outputs % TILE)])
+        program = self.program
+        program.entries = max(program.entries, inputs)
+        program.sums = max(program.sums, inputs, padded.shape[1])
+        if weights == "bfloat16":
+            padded = padded.view("uint16")
+        return program.constant(padded, _POOLS[weights]), padded.shape[1]
+
+    def operation(self, operation, args, kwargs, inputs):
+        """An operation of `keras.ops`."""
+        name = type(operation).__name__.lower().replace("true", "")
+        values = [v for v in (*args, *kwargs.values()) if v is not None]
+        if name.upper() in BINARY and len(values) == 2:
+            result = self.two(name.upper(), values, inputs)
+        elif name == "matmul" and len(inputs) == 1:
+            result = self.product(inputs[0], array(values[1]))
+        elif name == "split":
+            count, x = operation.indices_or_sections, inputs[0]
+            size = x.size // count
+            return [x.part(i * size, size) for i in range(count)]
+        elif name == "getitem":
+            start, stop, step = values[1][-1].indices(inputs[0].size)
+            return [inputs[0].part(start, stop - start)]
+        elif name == "clip":
+            low, high = operation.x_min, operation.x_max
+            result = self.unary(inputs[0], "CLIP", low, high)
+        else:
+            result = self.function(inputs[0], name)
+        if result is None:
+            raise self.error(operation, "is not known to the runtime in C")
+        return [result]
+
+    def two(self, name, values, inputs):
+        """A function of two vectors, or of one and a constant."""
+        if len(inputs) == 2:
+            return self.binary(*inputs, name)
+        x, first = inputs[0], not isinstance(values[1], keras.KerasTensor)
+        value = array(values[1] if first else values[0])
+        if name == "ADD":
+            return self.affine(x, 1, value)
+        if name == "SUBTRACT":
+            return self.affine(x, *((1, -value) if first else (-1, value)))
+        if name == "MULTIPLY":
+            return self.affine(x, value, 0)
+        if name == "DIVIDE":
+            if first:
+                return self.affine(x, 1 / value, 0)
+            return self.affine(self.unary(x, "RECIPROCAL"), value, 0)
+        if value.size != 1:
+            return None
+        limits = (value, LARGEST) if name == "MAXIMUM" else (-LARGEST, value)
+        return self.unary(x, "CLIP", *map(float, limits))
+
+    # Recurrent layers
+
+    def recurrent(self, layer, x):
+        """A time step of a recurrent layer; returns the output and states."""
+        cells, structures = [layer.cell], [layer.get_initial_state(1)]
+        if isinstance(layer.cell, keras.layers.StackedRNNCells):
+            cells, structures = layer.cell.cells, structures[0]
+        states = []
+        for cell, structure in zip(cells, structures):
+            op = sparse_op_of(cell)
+            if op is None:
+                x, new = self.traced(layer, cell, structure, x)
+            else:
+                x, new = self.sparse(layer, cell, op, x)
+            states += new
+        return x, states
+
+    def sparse(self, layer, cell, op, x):
+        """The cells of a sparse operator; returns the output and states."""
+        program = self.program
+        operator = operators.BY_NAME.get(op.name)
+        if operator is None:
+            raise self.error(layer, f"has an operator {op.name!r} of its own")
+        arrays, weights, operands = encoding.constants(op, cell)
+        cells = len(operator.operands)
+        kernels, rest = arrays[: 2 * cells], arrays[2 * cells :]
+        biases, rest = rest[: len(op.biases)], rest[len(op.biases) :]
+        gate_biases, offsets = biases[:cells], biases[cells:]
+        scales, steps = rest[: 2 * cells], rest[2 * cells :]
+        levels = 2 ** int(operands[4:]) - 1 if steps else 0
+        kind = "INTEGER" if steps else weights.upper()
+        sizes = [kernels[2 * i].shape for i in range(cells)]
+        states = [program.vector(m, lasting=True) for _, m in sizes]
+        output = program.vector(sizes[0][1], x.clock) if cells > 1 else None
+        for i, (inputs, outputs) in enumerate(sizes):
+            pair = np.concatenate(kernels[2 * i : 2 * i + 2], axis=1)
+            place, columns = self.matrix(pair, weights)
+            scale, inverse = np.zeros(0, "float32"), 1.0
+            if scales:
+                scale = np.concatenate(scales[2 * i : 2 * i + 2])
+            if steps:
+                scale = steps[0][i] * scale
+                inverse = np.float32(1) / steps[0][i]
+            # The feedforward cell reads the input less the feedback's state,
+            # the feedback cell the feedforward's state: both with its offset.
+            other = 1 - i if cells > 1 else None
+            program.emit(
+                "SPARSE_CELL",
+                x.clock,
+                place,
+                columns,
+                f"PRODUCT_{kind}",
+                inputs,
+                outputs,
+                states[i],
+                x if i == 0 else None,
+                None if other is None else states[other],
+                program.constant(offsets[other]) if offsets else 0,
+                output if i else None,
+                program.constant(gate_biases[i]),
+                program.constant(scale) if scales else None,
+                levels,
+                program.constant([inverse]),
+                len(program.operands),
+            )
+            name = operator.operands[i].name
+            program.operands.append((layer.name, name, 2 * outputs))
+            program.macs += 2 * inputs * outputs * program.rates[x.clock]
+        return output or states[0].at(x.clock), states
+
+    def traced(self, layer, cell, structure, x):
+        """A cell as operations; returns the output and states."""
+        if walking.quantized_layers(cell):
+            raise self.error(layer, "is quantised and has no sparse operator")
+        symbols = [
+            keras.Input(batch_shape=(1, state.shape[-1]))
+            for state in keras.tree.flatten(structure)
+        ]
+        start = keras.Input(batch_shape=(1, x.size))
+        nested = keras.tree.pack_sequence_as(structure, symbols)
+        try:
+            output, new = cell.call(start, nested)
+            new = keras.tree.flatten(new)
+            calls = record(keras.Model([start, *symbols], [output, *new]))
+        except Exception as e:
+            raise self.error(layer, f"cannot be traced ({e})") from e
+        inputs, outputs, calls = calls
+        states = [
+            self.program.vector(s.shape[-1], lasting=True) for s in symbols
+        ]
+        known = [x, *(state.at(x.clock) for state in states)]
+        known = dict(zip(map(id, keras.tree.flatten(inputs)), known))
+        for operation, args, kwargs, result in calls:
+            given = [known[id(t)] for t in _tensors((args, kwargs))]
+            try:
+                found = self.operation(operation, args, kwargs, given)
+            except ValueError as e:
+                raise self.error(
+                    layer,
+                    "computes what the runtime in C does not: "
+                    f"{type(operation).__name__}",
+                ) from e
+            known |= zip(map(id, _tensors(result)), found)
+        output, *new = (known[id(t)] for t in keras.tree.flatten(outputs))
+        for state, value in zip(states, new):
+            self.program.emit("COPY", x.clock, state, value, state.size)
+        return output, states
+
+
+def _tensors(structure):
+    return [
+        x
+        for x in keras.tree.flatten(structure)
+        if isinstance(x, keras.KerasTensor)
+    ]
+
+
+def array(value):
+    return np.asarray(ops.convert_to_numpy(value), "float32")
+
+
+def lower(model, weights="float32", labels=None, window=None, **rounding):
+    """The `Lowering` of a model that users gave, rounded as they want it.
+
+    Args:
+        model: As the others, an argument of `export_c()`.
+    """
+    from keras_duspar.micro import layer_lowering  # noqa: F401, PLC0415
+
+    checks.choice("weights", weights, encoding.WEIGHTS)
+    if window is not None:
+        window = checks.number("window", window, "(0, inf)")
+    model = converter.load_model(converter.check_model(model))
+    converter.check_labels(labels, model)
+    model = converter.round_model(model, weights, **rounding)
+    if walking.quantized_layers(model):
+        check_ranges(model)
+    return Lowering(converter.in_float32(model), window)
+
+
+def lowers(*kinds):
+    """Decorator: the function lowers layers of these kinds, or rules."""
+
+    def decorate(function):
+        _LOWER.update(dict.fromkeys(kinds, function))
+        return function
+
+    return decorate
