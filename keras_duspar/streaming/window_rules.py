@@ -92,7 +92,9 @@ class Windows(StreamRule):
         start = self.kept - waiting
         waiting = waiting + steps
         complete = (waiting - self.length) // self.stride + 1
-        complete = ops.maximum(complete, 0)
+        # Where it is known, it stays a number, by which JAX can cut.
+        known = isinstance(complete, int)
+        complete = max(complete, 0) if known else ops.maximum(complete, 0)
         if not self.whole:
             # Less than none if the next window begins later.
             new["count"] = waiting - complete * self.stride - self.before

@@ -168,7 +168,7 @@ def test_attention(rng):
     inputs = keras.Input((None, 6))
     x = keras_duspar.SpaR(6, return_sequences=True, name="spar")(inputs)
     memory = keras.layers.AveragePooling1D(2)(x)
-    attend = keras.layers.MultiHeadAttention(3, 4, value_dim=5, name="attend")
+    attend = keras.layers.MultiHeadAttention(3, 4, name="attend")
     model = keras.Model(inputs, attend(x, memory))
     found = keras_duspar.profile(
         model, rng.normal(size=(2, 8, 6)).astype("float32")
@@ -178,8 +178,8 @@ def test_attention(rng):
     macs = {
         "query": products((1, 6, 3 * 4)),
         "key": products((1, 6, 3 * 4)) / 2,
-        "value": products((1, 6, 3 * 5)) / 2,
-        "attention_output": products((1, 3 * 5, 6)),
+        "value": products((1, 6, 3 * 4)) / 2,
+        "attention_output": products((1, 3 * 4, 6)),
     }
     assert {n: rows[f"attend/{n}"].dense_macs for n in macs} == macs
     assert rows["attend/query"].biases == 3 * 4
