@@ -12,6 +12,7 @@ synthesizer; of a folder of Speech Commands they are composed word by word.
 """
 
 import dataclasses
+import functools
 import sys
 
 import prepare  # noqa: F401 - before Keras is imported
@@ -92,11 +93,16 @@ class IntentRecognition(trainer.Task):
     tested = "commands"
 
     def build(self):
-        model = models.intent_recognizer(
+        return models.intent_recognizer(
             labels=self.data.labels, **self.recurrent_arguments()
         )
-        self.group = models.group_samples(model)
-        return model
+
+    @functools.cached_property
+    def group(self):
+        """Samples in a group of frames, whatever the layers are."""
+        layers = self.config.num_layers
+        model = models.intent_recognizer(units=1, num_layers=layers)
+        return models.group_samples(model)
 
     def batches(self, split, training=False):
         return IntentBatches(
