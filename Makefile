@@ -116,12 +116,18 @@ test-wheels: wheels
 
 # Tables, figures and plots in build/bench. RUNS: trained models and their
 # recordings, as in RUNS="--run runs/kws-duspar-128 data/kws". PIN keeps it on
-# one core.
+# one core. Stacks in the interpreter are measured with each of KERNELS, so that
+# any machine shows what others have; the kernels in C with all that run here.
+KERNELS ?= $(shell $(PY) -c "from keras_duspar import native as n; \
+  print(*dict.fromkeys([n.kernels()[0], *(k for k in ('avx2', 'portable') \
+  if k in n.kernels())]))")
 PIN ?= $(if $(shell command -v taskset),taskset -c 0)
 bench: setup
 	-$(PY) -m pip install --quiet onnx onnxruntime
 	-$(PY) -m pip install --quiet --no-deps pyrnnoise
-	$(PIN) $(PY) benchmarks/interpreter.py $(RUNS)
+	@set -e; for kernel in $(KERNELS); do DUSPAR_KERNEL=$$kernel \
+	  $(PIN) $(PY) benchmarks/interpreter.py $(RUNS) --out build/bench/$$kernel; \
+	done
 	$(PIN) $(PY) benchmarks/kernels.py
 	rm -f build/bench/training.txt
 	@if command -v valgrind > /dev/null; then \

@@ -17,11 +17,10 @@ def check_array(name, value, shape, dtype):
     Returns:
         The array and whether the batch axis is new.
     """
-    expected = ", ".join("any" if n == -1 else str(n) for n in shape)
     try:
         array = np.asarray(value)
     except ValueError as e:  # rows of different lengths
-        raise checks.bad_value(name, f"of shape ({expected})", value) from e
+        raise _wrong_shape(name, shape, value) from e
     if array.dtype.kind != np.dtype(dtype).kind:
         if dtype == "float32":
             checks.samples(name, array)
@@ -33,9 +32,14 @@ def check_array(name, value, shape, dtype):
         size in (-1, actual) for size, actual in zip(shape, array.shape)
     )
     if not fits:
-        raise checks.bad_value(name, f"of shape ({expected})", value)
+        raise _wrong_shape(name, shape, value)
     if 0 in array.shape:
         raise checks.bad_value(name, "not empty", array)
     if dtype == "float32":
         checks.samples(name, array)
     return np.ascontiguousarray(array, dtype), single
+
+
+def _wrong_shape(name, shape, value):
+    expected = ", ".join("any" if n == -1 else str(n) for n in shape)
+    return checks.bad_value(name, f"of shape ({expected})", value)

@@ -21,8 +21,10 @@ class Measurement:
     Attributes:
         path: String, the file.
         runner: The `Runner`, with the counters of what was run.
-        times: Array of seconds, for every run of a chunk (a streaming file)
-            or of the whole input.
+        times: Array of seconds of the interpreter's `invoke()`, for every
+            run of a chunk (a streaming file) or of the whole input.
+        python: Array of seconds that Python adds to every run: copies in and
+            out, and the calls themselves. An app in C does without most.
         frames: Float, the frames (or time steps) in one run.
         seconds: Float, the real time that one run stands for, or `None`.
         num_threads: Integer, threads of built-in operators.
@@ -31,6 +33,7 @@ class Measurement:
     path: str
     runner: Runner
     times: np.ndarray
+    python: np.ndarray
     frames: float
     seconds: float
     num_threads: int
@@ -44,6 +47,11 @@ class Measurement:
     def p99(self):
         """The 99th percentile of seconds per frame."""
         return float(np.percentile(self.times, 99)) / self.frames
+
+    @property
+    def python_median(self):
+        """Median seconds per frame that Python adds."""
+        return float(np.median(self.python)) / self.frames
 
     @property
     def real_time_factor(self):
@@ -73,6 +81,7 @@ class Measurement:
             "frames_a_run": self.frames,
             "median_us": 1e6 * self.median,
             "p99_us": 1e6 * self.p99,
+            "python_us": 1e6 * self.python_median,
             "real_time_factor": self.real_time_factor,
             "occupancy": None if np.isnan(occupancy) else occupancy,
         }
@@ -81,8 +90,9 @@ class Measurement:
 def measure(paths, audio=None, seconds=5.0, num_threads=1):
     """Measures how fast files run.
 
-    Several files take turns, run by run, so that whatever else the machine
-    does slows down all of them alike.
+    Timed is the interpreter's `invoke()`, and apart from it what Python adds
+    to it. Several files take turns, run by run, so that whatever else the
+    machine does slows down all of them alike.
 
     Args:
         paths: Path of a `.tflite` file, or a list of paths.
@@ -110,9 +120,11 @@ def measure(paths, audio=None, seconds=5.0, num_threads=1):
     measured = []
     for path, lane in zip(paths, lanes):
         times = np.array(lane.times[1:])
-        times = times[int(WARM_UP * len(times)) :]
+        times, python = times[int(WARM_UP * len(times)) :].T
         rates = (lane.frames, lane.seconds, num_threads)
-        measured.append(Measurement(str(path), lane.runner, times, *rates))
+        measured.append(
+            Measurement(str(path), lane.runner, times, python, *rates)
+        )
     return measured
 
 
@@ -121,6 +133,7 @@ class _Lane:
 
     def __init__(self, runner, audio):
         self.runner, self.times = runner, []
+        self._invoke, runner._run = runner._run, self._timed
         if len(runner.inputs) != 1:
             raise ValueError(
                 f"`paths` must be files with one input. Received: "
@@ -153,11 +166,17 @@ class _Lane:
         return self.runner._run_whole({next(iter(self.runner.inputs)): x})
 
     def run(self):
-        """Runs the next chunk and notes the time."""
+        """Runs the next chunk and notes the times, inside and around."""
         chunk = self._chunks[len(self.times) % len(self._chunks)]
         start = time.perf_counter()
         self._run(chunk)
-        self.times.append(time.perf_counter() - start)
+        whole = time.perf_counter() - start
+        self.times.append((self._inside, whole - self._inside))
+
+    def _timed(self):
+        start = time.perf_counter()
+        self._invoke()
+        self._inside = time.perf_counter() - start
 
 
 def measurement_table(measurements):
@@ -185,6 +204,7 @@ def measurement_table(measurements):
             "threads": str(m.num_threads),
             "median us/frame": f"{1e6 * m.median:,.1f}",
             "p99": f"{1e6 * m.p99:,.1f}",
+            "Python's": f"{1e6 * m.python_median:,.1f}",
             "of real time": "" if factor is None else percent(factor),
             "occupancy": percent(m.occupancy),
             "times the first": f"{ratio:.2f}",

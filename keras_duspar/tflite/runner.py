@@ -96,6 +96,7 @@ class Runner:
         self._read_description()
         self._handle = None
         self._interpreter = self._make_interpreter(delegate, num_threads)
+        self._run = self._interpreter.invoke
         self._fixed = not any(-1 in t.shape for t in self.file.tensors[0])
         self._allocate({})
         self._counting = Counting(self.description, self._handle)
@@ -211,7 +212,7 @@ class Runner:
 
     def _invoke(self, batch_size=1):
         try:
-            self._interpreter.invoke()
+            self._run()
         except RuntimeError as e:
             raise RuntimeError(f"{self.path!r} failed to run: {e}") from e
         counts = self._counting.output and self._get(self._counting.output)

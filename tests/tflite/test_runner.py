@@ -219,6 +219,7 @@ def test_measurement(convert):
     found = tflite.measure(paths, make_audio(32000, 1)[0], seconds=0.05)
     for m in found:
         assert 0 < m.median <= m.p99
+        assert len(m.python) == len(m.times) and m.python_median > 0
         assert m.real_time_factor == pytest.approx(m.median * 62.5)
         assert 0.1 < m.occupancy < 0.9
         json.dumps(m.to_dict())

@@ -5,6 +5,8 @@
  *
  *   bench_kernels [rounds [stack [kernel]]]
  *
+ * Without a kernel it is all that the processor can run but the reference.
+ *
  * With 0 rounds nothing is timed: the steps run within one function, once for
  * each figure, so that valgrind can count their instructions.
  *
@@ -21,9 +23,10 @@
 #include "gru.h"
 #include "layer/layer.h"
 
-enum { FRAMES = 64, MAX_LAYERS = 4, OCCUPANCIES = 6, MAX_ROUNDS = 1000 };
+enum { FRAMES = 64, MAX_LAYERS = 4, OCCUPANCIES = 7, MAX_ROUNDS = 1000 };
 
-static const double occupancies[OCCUPANCIES] = {0.1, 0.25, 0.38, 0.5, 0.75, 1};
+static const double occupancies[OCCUPANCIES] = {0.05, 0.1,  0.28, 0.38,
+                                                0.5,  0.75, 1};
 
 typedef struct stack {
   const char* name;
@@ -47,6 +50,9 @@ static const stack stacks[] = {
     {"64-128", 1, {64}, {128}, {64}, {76}, {1}},
     {"128-128", 1, {128}, {128}, {128}, {96}, {1}},
     {"116-116", 1, {116}, {116}, {116}, {88}, {1}},
+    {"32-32", 1, {32}, {32}, {32}, {24}, {1}},
+    {"64-64", 1, {64}, {64}, {64}, {49}, {1}},
+    {"256-256", 1, {256}, {256}, {256}, {194}, {1}},
     {"512-512", 1, {512}, {512}, {512}, {388}, {1}},
     {"1024-1024", 1, {1024}, {1024}, {1024}, {776}, {1}},
 };
@@ -364,7 +370,8 @@ int main(int argc, char** argv) {
     for (size_t k = 0; k < duspar_kernel_count(); ++k) {
       const char* kernel = duspar_kernel_name(k);
       if (!duspar_kernel_usable(k)) continue;
-      if (only_kernel != NULL && strcmp(only_kernel, kernel) != 0) continue;
+      if (strcmp(only_kernel ? only_kernel : kernel, kernel) != 0) continue;
+      if (only_kernel == NULL && strcmp("reference", kernel) == 0) continue;
       for (int f = 0; f < FORMATS; ++f) {
         bench(&stacks[s], &formats[f], kernel, rounds);
       }

@@ -1,9 +1,9 @@
 """Measures how fast .tflite files run on this machine.
 
-Times are those of one frame, from setting the input to the output. Several
-files take turns, and the last column compares them with the first. With
-`--table`, how the time of the recurrent layers depends on occupancy is
-measured instead, for trainings on other machines to read.
+Times are those of one frame in the interpreter; beside them stands what Python
+adds to each. Several files take turns, and the last column compares them with
+the first. With `--table`, how the time of the recurrent layers depends on
+occupancy is measured instead, for trainings on other machines to read.
 """
 
 import json

@@ -65,8 +65,8 @@ static inline void vq_store(int bits, vf v, void* list, size_t k) {
   }
 }
 
-static inline vf vf_if_positive(vf m, vf v) {
-  return _mm256_and_ps(v, _mm256_cmp_ps(m, vf_set(0.0f), _CMP_NLE_UQ));
+static inline vf vf_if_above(vf l, vf m, vf v) {
+  return _mm256_and_ps(v, _mm256_cmp_ps(m, l, _CMP_NLE_UQ));
 }
 
 static inline float vf_sum(vf v) {

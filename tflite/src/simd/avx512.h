@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { VF_LANES = 16 };
-#define VF_MAX_TILE 4
+#define VF_MAX_TILE 8
 #define VF_MAX_ROWS 4
 #define VF_TILE_ROWS 8
 #define VF_WIDENS_INT8 false
@@ -63,8 +63,8 @@ static inline __mmask16 vf_above_zero(vf v) {
   return _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ);
 }
 
-static inline vf vf_if_positive(vf m, vf v) {
-  return _mm512_maskz_mov_ps(vf_above_zero(m), v);
+static inline vf vf_if_above(vf l, vf m, vf v) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(m, l, _CMP_NLE_UQ), v);
 }
 
 static inline float vf_sum(vf v) { return _mm512_reduce_add_ps(v); }

@@ -17,7 +17,7 @@
  *                      the others zero
  *   vf_any_nan(v)      whether a lane is NaN
  *   vf_atleast(l, v)   max(l, v), and vf_atmost(l, v): NaN in v stays NaN
- *   vf_if_positive(m, v)    v where m is above zero or NaN, else 0
+ *   vf_if_above(l, m, v)    v where m is above l or NaN, else 0
  *   vf_pow2(v)         2 to the power of the integer in the low bits of v
  *   vf_split(v, &m)    v = m times 2 to the power of the result, m from 2/3 to
  *                      4/3, for v that is normal and above zero
@@ -69,6 +69,10 @@ DUSPAR_INLINE size_t vf_compact(vf v, uint32_t first, uint32_t* index,
 }
 #endif
 
+DUSPAR_INLINE vf vf_if_positive(vf m, vf v) {
+  return vf_if_above(vf_set(0.0f), m, v);
+}
+
 DUSPAR_INLINE vf vf_rectify(vf v) { return vf_atleast(vf_set(0.0f), v); }
 
 /* exp(v) - 1 = p * s + (s - 1) for |v| < 88: p is exp of the rest of v, less
@@ -109,8 +113,7 @@ DUSPAR_INLINE void vf_gate_parts(vf a, vf b, vf* exp_a, vf* less, vf* more) {
 /* Zero for what is tiny: a state that dies away would come to numbers below the
  * normal ones, with which processors are slow. */
 DUSPAR_INLINE vf vf_flush(vf v) {
-  const vf least = vf_set(0x1p-100f);
-  return vf_if_positive(vf_sub(vf_magnitude(v), least), v);
+  return vf_if_above(vf_set(0x1p-100f), vf_magnitude(v), v);
 }
 
 /* The state after a step, (1 - z) state + z tanh(b) with z = sigmoid(a), in

@@ -87,8 +87,8 @@ static inline void vq_store(int bits, vf v, void* list, size_t k) {
 static inline vi vi_set(int32_t x) { return vdupq_n_s32(x); }
 static inline vf vi_to_vf(vi v) { return vcvtq_f32_s32(v); }
 
-static inline vf vf_if_positive(vf m, vf v) {
-  const uint32x4_t below = vcleq_f32(m, vdupq_n_f32(0.0f));
+static inline vf vf_if_above(vf l, vf m, vf v) {
+  const uint32x4_t below = vcleq_f32(m, l);
   return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(v), below));
 }
 

@@ -86,8 +86,8 @@ static inline bool vf_any_nan(vf v) {
   return v[0] != v[0] || v[1] != v[1] || v[2] != v[2] || v[3] != v[3];
 }
 
-static inline vf vf_if_positive(vf m, vf v) {
-  return (vf)(~(m <= vf_set(0.0f)) & (vi)v);
+static inline vf vf_if_above(vf l, vf m, vf v) {
+  return (vf)(~(m <= l) & (vi)v);
 }
 
 static inline float vf_sum(vf v) { return (v[0] + v[2]) + (v[1] + v[3]); }
