@@ -57,7 +57,7 @@ def add_arguments(parser):
         type=positive(int),
         default=SAMPLE_RATE,
         metavar="HZ",
-        help="samples per second of the microphone or of - (default: %(default)s)",
+        help="rate of the microphone or of - (default: %(default)s)",
     )
     parser.add_argument("--device", help="name or number of the microphone")
     parser.add_argument(
