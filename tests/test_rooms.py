@@ -48,6 +48,7 @@ LIGHT = (
     "profiling.profile_table",
     "profiling.report",
     "streaming.detector",
+    "streaming.evaluation",
     "utils.audio_files",
     "utils.checks",
     "utils.files",

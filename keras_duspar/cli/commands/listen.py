@@ -1,0 +1,157 @@
+"""Tells the words that a microphone hears, and enhances what it hears.
+
+The sound comes from the microphone, from the standard input ("-", 16-bit
+samples at --rate), or from a file, which is played as if it happened now. On a
+terminal the level of the sound, the occupancy and the share of the processor
+are shown below the words.
+"""
+
+import json
+import time
+
+import numpy as np
+
+from keras_duspar.cli import trained
+from keras_duspar.cli.argument_types import positive
+from keras_duspar.cli.argument_types import probability
+from keras_duspar.cli.live import Meter
+from keras_duspar.cli.live import blocks_of
+from keras_duspar.cli.live import display
+from keras_duspar.cli.live import player
+from keras_duspar.cli.main import CommandError
+from keras_duspar.utils.audio_files import SAMPLE_RATE
+
+
+def add_arguments(parser):
+    """Adds the arguments of the command."""
+    parser.add_argument(
+        "source",
+        nargs="?",
+        default="microphone",
+        metavar="SOURCE",
+        help="microphone, - or a file (default: microphone)",
+    )
+    parser.add_argument(
+        "--model",
+        metavar="FILE",
+        help="a streaming .tflite file that spots words, converted with "
+        "--window",
+    )
+    parser.add_argument(
+        "--enhance",
+        metavar="FILE",
+        help="a streaming .tflite file that enhances speech: what it makes is "
+        "played, or written to --output",
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="where enhanced sound is written"
+    )
+    parser.add_argument(
+        "--threshold",
+        type=probability,
+        metavar="P",
+        help="of all words (default: those in the file)",
+    )
+    parser.add_argument(
+        "--rate",
+        type=positive(int),
+        default=SAMPLE_RATE,
+        metavar="HZ",
+        help="rate of the microphone or of - (default: %(default)s)",
+    )
+    parser.add_argument("--device", help="name or number of the microphone")
+    parser.add_argument(
+        "--fast",
+        action="store_true",
+        help="do not wait for a file's sound to pass",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object per event"
+    )
+
+
+def run(arguments):
+    """Runs the command."""
+    if arguments.model is None and arguments.enhance is None:
+        raise CommandError("`--model` or `--enhance` must name a file.")
+    if arguments.output is not None and arguments.enhance is None:
+        raise CommandError("`--output` needs `--enhance`.")
+    detector, enhancer = load(arguments)
+    runners = [detector.source] if detector else []
+    meter = Meter([*runners, *([enhancer] if enhancer else [])])
+    blocks = blocks_of(
+        arguments.source, arguments.rate, not arguments.fast, _device(arguments)
+    )
+    if enhancer is None:
+        listen(blocks, detector, None, meter, None, arguments.json)
+        return
+    with player(arguments.output, enhancer.sample_rate) as play:
+        listen(blocks, detector, enhancer, meter, play, arguments.json)
+
+
+def _device(arguments):
+    device = arguments.device
+    return int(device) if device is not None and device.isdigit() else device
+
+
+def load(arguments):
+    """The detector and the runner of the enhancer, `None` if not wanted."""
+    from keras_duspar import tflite  # noqa: PLC0415
+    from keras_duspar.streaming import Detector  # noqa: PLC0415
+
+    detector = enhancer = None
+    try:
+        if arguments.model is not None:
+            runner = tflite.load(arguments.model)
+            trained.check_task(arguments.model, runner.task, "kws")
+            detector = Detector(runner, thresholds=arguments.threshold)
+        if arguments.enhance is not None:
+            enhancer = tflite.load(arguments.enhance)
+            trained.check_task(arguments.enhance, enhancer.task, "se")
+            enhancer.push(np.zeros(0, "int16"))  # says if it does not stream
+    except (ValueError, OSError) as e:
+        raise CommandError(str(e)) from e
+    return detector, enhancer
+
+
+def listen(blocks, detector, enhancer, meter, play, as_json):
+    """Runs the models on the blocks until there are no more."""
+    late = enhancer.delay if enhancer else 0
+    with display(meter) as show:
+        for samples, rate in blocks:
+            began, events, sound = time.perf_counter(), [], []
+            try:
+                if detector is not None:
+                    events = detector.push(samples, rate)
+                if enhancer is not None:
+                    sound = enhancer.push(samples, rate)
+            except ValueError as e:
+                raise CommandError(str(e)) from e
+            meter.add(samples, rate, time.perf_counter() - began)
+            for event in events:
+                show(describe(event, meter, as_json))
+            if sound:
+                sound = np.concatenate(sound)
+                play(sound[late:])
+                late = max(0, late - len(sound))
+            show(None)
+
+
+def describe(event, meter, as_json):
+    """An event as a line."""
+    occupancy = meter.occupancy()
+    if as_json:
+        found = {
+            "word": event.word,
+            "start": round(event.start, 3),
+            "end": round(event.end, 3),
+            "confidence": round(event.confidence, 6),
+            "level": round(meter.level, 1),
+            "occupancy": None if occupancy is None else round(occupancy, 4),
+            "processor": round(meter.share, 5),
+        }
+        return json.dumps(found)
+    return (
+        f"{event.start:8.2f} s - {event.end:8.2f} s  {event.word}  "
+        f"{event.confidence:.3f}"
+    )
