@@ -174,7 +174,7 @@ void duspar_input_reset(duspar_input* input) {
   if (input->resampler != NULL) duspar_resampler_reset(input->resampler);
 }
 
-static void wait(double seconds) {
+static void sleep_for(double seconds) {
 #if defined(_WIN32)
   Sleep((DWORD)(seconds * 1000));
 #else
@@ -197,7 +197,7 @@ static void* work(void* argument) {
       input->function(input->user, input->chunk);
     }
     if (last) return 0;
-    wait(input->pause);
+    sleep_for(input->pause);
   }
 }
 
