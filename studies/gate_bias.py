@@ -137,7 +137,8 @@ def digits(steps):
     order = np.random.default_rng(0).permutation(len(y))
     x = (x[order] / 16).astype("float32").reshape(len(y), steps, -1)
     y = y[order]
-    return (x[:1400], y[:1400]), (x[1400:], y[1400:])
+    parts = slice(1200), slice(1200, 1500), slice(1500, None)
+    return [(x[part], y[part]) for part in parts]
 
 
 def small_model(name, units, start, shape, outputs, encoded):
@@ -153,16 +154,18 @@ def small_model(name, units, start, shape, outputs, encoded):
 
 
 def train_small(task, name, start, seed):
-    """Trains for a small task once; the score on unseen examples."""
+    """Trains for a small task once; the scores on unseen examples."""
     kind, _, steps = task.partition("-")
     steps = int(steps or {"digits": 64, "rows": 8}[kind])
     random = np.random.default_rng(seed + 1000)
     if kind in ("digits", "rows"):
-        train, test = digits(steps)
+        train, validation, test = digits(steps)
         outputs, epochs = 10, 40 if kind == "digits" else 20
     else:
         draw = {"recall": recall, "adding": adding}[kind]
-        train, test = draw(steps, random, 4096), draw(steps, random, 1024)
+        train, validation, test = (
+            draw(steps, random, count) for count in (4096, 1024, 1024)
+        )
         outputs, epochs = (8, 10) if kind == "recall" else (1, 20)
     keras.utils.set_random_seed(seed)
     encoded = kind in ("adding", "digits")
@@ -189,16 +192,17 @@ def train_small(task, name, start, seed):
         epochs=epochs,
         verbose=0,
     )
-    score = model.evaluate(*test, batch_size=256, verbose=0)
-    return {
-        "score": score[1] if classes else score,
-        "parameters": model.count_params(),
-        "occupancy": occupancy(model, test[0][:64]),
-    }
+    return scores(model, validation, test)
 
 
-def occupancy(model, data):
-    return keras_duspar.profile(model, data).occupancy
+def scores(model, validation, test):
+    """The figures of a trained model: accuracies, or errors without one."""
+    found = {"parameters": model.count_params()}
+    for split, data in (("validation", validation), ("test", test)):
+        value = model.evaluate(*data, batch_size=256, verbose=0)
+        found[split] = float(np.ravel(value)[-1])
+    profile = keras_duspar.profile(model, validation[0][:64])
+    return found | {"occupancy": profile.occupancy}
 
 
 # Keyword spotting
@@ -254,7 +258,7 @@ class Augmented(keras.utils.PyDataset):
 
 
 def train_keywords(name, start, seed, folder, epochs):
-    """Trains a keyword spotter once; its accuracy on the test split."""
+    """Trains a keyword spotter once; its accuracies."""
     num_words, data = keywords(folder)
     keras.utils.set_random_seed(seed)
     frames, bands = data["train"][0].shape[1:]
@@ -276,12 +280,7 @@ def train_keywords(name, start, seed, folder, epochs):
         metrics=["accuracy"],
     )
     model.fit(batches, epochs=epochs, verbose=0)
-    _, accuracy = model.evaluate(*data["test"], batch_size=256, verbose=0)
-    return {
-        "score": accuracy,
-        "parameters": model.count_params(),
-        "occupancy": occupancy(model, data["test"][0][:256]),
-    }
+    return scores(model, data["validation"], data["test"])
 
 
 # The recipes
@@ -304,11 +303,12 @@ def train_recipe(task, name, start, seed, folder):
         ]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         result = json.loads((run / "result.json").read_text())
-    test = result["test"]
+    name, test = "accuracy", result["test"].get("accuracy")
+    if task == "se":
+        name, test = "si_snr", result["test"]["si_sdr"]["enhanced"]
     return {
-        "score": test["accuracy"]
-        if task == "slu"
-        else test["si_sdr"]["enhanced"],
+        "validation": result["validation"][name],
+        "test": test,
         "parameters": result["parameters"],
         "occupancy": result["occupancy"],
     }
@@ -318,7 +318,7 @@ def train_recipe(task, name, start, seed, folder):
 
 
 def train(task, name, start, seed, options):
-    """Trains once; a dictionary with the score."""
+    """Trains once; a dictionary with the scores."""
     folder = str(pathlib.Path(options.data) / task)
     if task == "kws":
         return train_keywords(name, start, seed, folder, options.kws_epochs)
@@ -329,6 +329,12 @@ def train(task, name, start, seed, options):
 
 def table(rows):
     """Prints means over the seeds, a line per layer and start."""
+    for split in ("validation", "test"):
+        print(f"\n{split}\n")
+        _table(rows, split)
+
+
+def _table(rows, split):
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     print("| layer | biases |", " | ".join(tasks), "|")
     print("| --- " * (2 + len(tasks)) + "|")
@@ -342,17 +348,17 @@ def table(rows):
                 if (row["layer"], row["start"], row["task"])
                 == (name, start, task)
             ]
-            cells.append(cell(found))
+            cells.append(cell(found, split))
         print(f"| {name} | {start} |", " | ".join(cells), "|")
 
 
-def cell(rows):
+def cell(rows, split):
     if not rows:
         return ""
-    scores = [row["score"] for row in rows]
+    found = [row[split] for row in rows]
     share = np.mean([row["occupancy"] for row in rows])
-    spread = f" ± {np.std(scores):.3f}" if len(rows) > 1 else ""
-    return f"{np.mean(scores):.3f}{spread} ({100 * share:.0f} %)"
+    spread = f" ± {np.std(found):.3f}" if len(rows) > 1 else ""
+    return f"{np.mean(found):.3f}{spread} ({100 * share:.0f} %)"
 
 
 def main():

@@ -45,7 +45,7 @@ class DuSpaRCell(RecurrentCell):
             `feedback_bias`. Default: `"zeros"`.
         gate_bias_initializer: Initializer for the biases of the two gates,
             which sets how long the cell remembers before it is trained.
-            Default: `None`, `keras.initializers.RandomUniform(-4, 0)`, for 2
+            Default: `None`, `keras.initializers.RandomUniform(-4, -1)`, for 4
             to 55 steps, chosen by the experiments in `docs/gate_bias.md`.
         dropout: Float in `[0, 1)`. Fraction of the entries of `relu(e)` to
             drop. Default: 0.

@@ -11,13 +11,13 @@ def gate_biases(initializer=None):
 
     Args:
         initializer: An initializer as Keras takes it. Default: `None`,
-            `RandomUniform(-4, 0)`. A bias `b` lets a gate replace
-            `sigmoid(b)` of the state at a step, so that these remember for 2
+            `RandomUniform(-4, -1)`. A bias `b` lets a gate replace
+            `sigmoid(b)` of the state at a step, so that these remember for 4
             to 55 steps, and as many for 5 as for 50. Made anew for every
             layer, as one initializer would draw the same for all of them.
     """
     if initializer is None:
-        return keras.initializers.RandomUniform(-4.0, 0.0)
+        return keras.initializers.RandomUniform(-4.0, -1.0)
     return keras.initializers.get(initializer)
 
 
@@ -33,7 +33,7 @@ class LinearCell(RecurrentCell):
     Args:
         gate_bias_initializer: Initializer for the gate's bias, which sets
             how long the cell remembers before it is trained. Default: `None`,
-            `keras.initializers.RandomUniform(-4, 0)`, for 2 to 55 steps,
+            `keras.initializers.RandomUniform(-4, -1)`, for 4 to 55 steps,
             chosen by the experiments in `docs/gate_bias.md`.
 
     Call arguments:

@@ -28,19 +28,19 @@ def built(name, units=400, **kwargs):
 
 
 @EVERY_LAYER
-def test_default_is_uniform_between_two_and_55_steps(name):
+def test_default_is_uniform_between_4_and_55_steps(name):
     keras.utils.set_random_seed(3)
     gates = biases(built(name))
     assert len(gates) == (2 if name == "duspar" else 1)
     for bias in gates:
-        assert bias.min() >= -4 and bias.max() <= 0
+        assert bias.min() >= -4 and bias.max() <= -1
         # A quarter of them in every quarter of the range: 100, give or take
         # six standard deviations.
-        counts, _ = np.histogram(bias, bins=4, range=(-4, 0))
+        counts, _ = np.histogram(bias, bins=4, range=(-4, -1))
         assert np.abs(counts - 100).max() < 6 * np.sqrt(75)
     # As many steps as the reciprocal of the share that is replaced.
     steps = 1 + np.exp(-np.concatenate(gates))
-    assert 2 <= steps.min() < 2.2 and 50 < steps.max() < 56
+    assert 3.7 < steps.min() < 4 and 50 < steps.max() < 56
 
 
 @EVERY_LAYER
