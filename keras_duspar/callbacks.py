@@ -8,8 +8,8 @@ from keras import ops
 
 from keras_duspar import pruning
 from keras_duspar import quantization
+from keras_duspar.budgets import frame_times
 from keras_duspar.budgets import targets
-from keras_duspar.budgets import timing
 from keras_duspar.budgets.controller import Controller
 from keras_duspar.budgets.meters import Meters
 from keras_duspar.profiling.profile import Profiler
@@ -177,17 +177,17 @@ class Budget(keras.callbacks.Callback):
                 f"{self.kind}={self.budget:.6g}."
             )
         if table is not None:
-            share = timing.occupancy_at(table, self.budget)
+            share = frame_times.occupancy_at(table, self.budget)
             return fixed + (1 - fixed) * share
         return self.budget / most
 
     def _times(self, profile):
         """Times of the recurrent layers at several occupancies."""
         layers = [layer for layer in profile.layers if layer.recurrent]
-        layers = timing.stack(layers, profile.steps_per_second)
+        layers = frame_times.stack(layers, profile.steps_per_second)
         if self.table is None:
-            return timing.measure(layers)
-        return timing.read(self.table, layers)
+            return frame_times.measure(layers)
+        return frame_times.read(self.table, layers)
 
     def _ramp(self):
         if self.steps is not None:

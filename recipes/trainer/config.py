@@ -12,7 +12,7 @@ import yaml
 import keras_duspar
 from keras_duspar.models import stack
 from keras_duspar.utils import checks
-from trainer import budgets
+from trainer import budgeted_training
 from trainer import quantized_training
 from trainer.errors import TrainingError
 
@@ -133,7 +133,7 @@ class Config:
         if self.gate_biases is not None:
             check_range("gate_biases", self.gate_biases)
         quantized_training.check(self)
-        budgets.check(self)
+        budgeted_training.check(self)
 
     def _check_options(self):
         # Now rather than after the data is made.

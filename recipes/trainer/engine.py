@@ -13,7 +13,7 @@ from datasets import pipeline
 from datasets import progress as bars
 from keras_duspar.layers import native_loop
 from pages import run_page
-from trainer import budgets
+from trainer import budgeted_training
 from trainer import checkpoint
 from trainer import distributed
 from trainer import quantized_training
@@ -65,7 +65,7 @@ class Training:
         self.rounds_from = quantized_training.first_epoch(self.config)
         quantized_training.check_job(self.config, job)
         self.progress, arrays = checkpoint.read(folder)
-        self.budget = budgets.callback(
+        self.budget = budgeted_training.callback(
             self.config, job, self.config.epochs * len(self.batches)
         )
         model = task.build()
@@ -109,7 +109,11 @@ class Training:
             self._compile(first)
         if self.job.leads:
             self.occupancy = keras_duspar.callbacks.Occupancy(
-                list(self.task.unpadded("validation", budgets.batches(self)))
+                list(
+                    self.task.unpadded(
+                        "validation", budgeted_training.batches(self)
+                    )
+                )
             )
             self.occupancy.set_model(model)
             self.occupancy.on_train_begin()
@@ -247,7 +251,7 @@ class Training:
         """What the best epoch has most of, as a tuple to compare."""
         if row is None:
             return ()
-        values = [-budgets.excess(self.budget, row)]
+        values = [-budgeted_training.excess(self.budget, row)]
         for name in self.task.best_by:
             sign = -1 if name.startswith("-") else 1
             value = sign * row[name.lstrip("-")]

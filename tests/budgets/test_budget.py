@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import keras_duspar
-from keras_duspar.budgets import timing
+from keras_duspar.budgets import frame_times
 from keras_duspar.callbacks import Budget
 from keras_duspar.native import Layer
 from tests.helpers import to_numpy
@@ -85,7 +85,7 @@ def test_microseconds_from_a_table(data, tmp_path):
     x, y = data
     path = tmp_path / "times.json"
     layers = [["DuSpaR", 8, 12, 1.0], ["DuSpaR", 12, 12, 1.0]]
-    timing.write(path, layers, [(0.0, 1.0), (0.5, 3.0), (1.0, 9.0)])
+    frame_times.write(path, layers, [(0.0, 1.0), (0.5, 3.0), (1.0, 9.0)])
     budget = Budget(microseconds=2.0, table=path)
     model = model_of()
     model.fit(x, y, epochs=1, verbose=0, callbacks=[budget])
@@ -112,15 +112,15 @@ def test_microseconds_from_a_table(data, tmp_path):
 @pytest.mark.parametrize("kind", ["DuSpaR", "SpaR"])
 def test_measured_layers_have_the_occupancy(kind, weights):
     try:
-        layer, x = timing._layer(kind, 20, 30, 0.3, weights)
+        layer, x = frame_times._layer(kind, 20, 30, 0.3, weights)
     except FileNotFoundError as error:
         pytest.skip(str(error))
     assert isinstance(layer, Layer)
     _, _, counts = layer(x)
     expected = [0.3 * 20, 0.3 * 30 if kind == "DuSpaR" else 0]
-    assert [n / timing.STEPS for n in counts.nonzeros] == expected
-    table = timing.measure([[kind, 20, 30, 0.5]], weights)
-    assert [share for share, _ in table] == list(timing.OCCUPANCIES)
+    assert [n / frame_times.STEPS for n in counts.nonzeros] == expected
+    table = frame_times.measure([[kind, 20, 30, 0.5]], weights)
+    assert [share for share, _ in table] == list(frame_times.OCCUPANCIES)
     assert all(us > 0 for _, us in table)
 
 

@@ -61,7 +61,13 @@ def test_newest_of_several_is_taken(monkeypatch, tmp_path):
 
 def test_every_function_of_the_header_is_declared():
     folder = ROOT / "tflite/include"
-    headers = "".join(path.read_text() for path in folder.rglob("*.h"))
+    # What apps in C hear with; Python has classes of its own for it.
+    apps = {"detector.h", "input.h"}
+    headers = "".join(
+        path.read_text()
+        for path in folder.rglob("*.h")
+        if path.name not in apps
+    )
     public = set(re.findall(r"\b(duspar_\w+|tflite_plugin_\w+)\(", headers))
     functions = interface.FUNCTIONS + interface.TRAINING_FUNCTIONS
     declared = {name for name, _, _ in functions}

@@ -55,7 +55,7 @@ class TestBadInput:
         assert words in error(grid=GRID.replace(old, new))
 
     def test_no_such_grid(self, error):
-        assert "must be one of curve, paper, quick" in error(
+        assert "must be one of budgets, curve, paper, quick" in error(
             "--grid", "missing.yaml"
         )
 

@@ -12,7 +12,6 @@ import pytest
 import keras_duspar
 from keras_duspar import tflite
 from keras_duspar.tflite import converter
-from keras_duspar.tflite import export
 from keras_duspar.tflite import flatbuffer
 from keras_duspar.tflite import other_backend
 from tests.conftest import ROOT
@@ -205,7 +204,7 @@ def test_labels_and_the_blank_of_ctc(tmp_path):
         for count in (2, 3, 4, 5):
             labels = WORDS[:count]
             if count in counts:
-                export.check_labels(labels, model, "anything")
+                converter.check_labels(labels, model, "anything")
                 continue
             with pytest.raises(ValueError, match="`labels` must be a list"):
                 tflite.convert(model, path, labels=labels)
@@ -220,6 +219,7 @@ def test_errors_of_the_other_process(tmp_path, monkeypatch):
         ops="sparse",
         weights="float32",
         frames=1,
+        window=None,
         labels=["one"],
         task=None,
         output_names=None,

@@ -91,7 +91,7 @@ def test_operators(path, name, ops):
 def test_description(path, name, ops):
     about = tflite.inspect(path).description
     model = make_model(name)
-    assert about["task"] == model.name
+    assert about["task"] == model.task
     assert about["version"] == keras_duspar.__version__
     assert about["sample_rate"] == 16000
     assert about["hop"] == (16 if name == "enhancer" else 256)

@@ -83,7 +83,7 @@ def run(arguments):
 def _write_table(path, out):
     """Measures the recurrent layers of a file at several occupancies."""
     from keras_duspar import tflite  # noqa: PLC0415
-    from keras_duspar.budgets import timing  # noqa: PLC0415
+    from keras_duspar.budgets import frame_times  # noqa: PLC0415
     from keras_duspar.tflite import description  # noqa: PLC0415
 
     described = tflite.inspect(path).description or {"layers": []}
@@ -95,11 +95,11 @@ def _write_table(path, out):
         if x["recurrent"]
     ]
     rate = max((layer.steps_per_second for layer in layers), default=1.0)
-    shapes = timing.stack(layers, rate)
+    shapes = frame_times.stack(layers, rate)
     weights = described.get("weights", "float32")
     known = weights in ("float32", "bfloat16")
-    table = timing.measure(shapes, weights if known else "int8")
-    timing.write(out, shapes, table)
+    table = frame_times.measure(shapes, weights if known else "int8")
+    frame_times.write(out, shapes, table)
     for occupancy, microseconds in table:
         print(f"{100 * occupancy:5.0f} %  {microseconds:8.2f} us per frame")
 
