@@ -120,7 +120,7 @@ def test_rounded_kernels_and_sizes(tmp_path):
     for name in preset_files.FILES:
         (tmp_path / name).write_bytes(bytes(333_000))
     assert sum(make_preset.file_sizes(tmp_path).values()) == 999_000
-    (tmp_path / preset_files.WHOLE).write_bytes(bytes(335_000))
+    (tmp_path / preset_files.WHOLE).write_bytes(bytes(1_000_001))
     with pytest.raises(TrainingError, match="1,000,000.*`--weights int8`"):
         make_preset.file_sizes(tmp_path)
 
