@@ -351,7 +351,7 @@ def test_bad_settings_of_a_recipe(recipe, name, value):
     [
         ({}, -3.0, -1.0),  # the recipe's own
         ({"gate_biases": [0.5, 0.75]}, 0.5, 0.75),
-        ({"gate_biases": None}, -4.0, 0.0),  # the layer's own
+        ({"gate_biases": None}, -4.0, -1.0),  # the layer's own
         ({"model": "gru"}, None, None),  # has no such option
     ],
 )
