@@ -19,15 +19,20 @@ import prepare  # noqa: F401 - before Keras is imported
 import keras
 import numpy as np
 
+import keras_duspar
 import trainer
 import yaml_tables
 from datasets import sources
+from datasets.base import SAMPLE_RATE
 from datasets.batches import KeywordBatches
 from keras_duspar import models
 from keras_duspar.utils import checks
 from trainer.config import check_range
 from trainer.config import setting
 from trainer.task import confusion_rows
+from trainer.task import mask_features
+
+HOP = keras_duspar.audio.LogMel().hop_length
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -39,6 +44,13 @@ class Config(trainer.Config):
         "all",
         "the classes: all words, or ten commands, unknown and silence",
         choices=sources.WORDS,
+    )
+    other_speech: str | None = setting(
+        None,
+        "folder of speech without the commands, as unknown words in training",
+    )
+    context: float = setting(
+        0.0, "seconds of something else before every training clip"
     )
     gain_db: list = setting(
         [-30.0, 6.0],
@@ -59,6 +71,7 @@ class Config(trainer.Config):
     def __post_init__(self):
         super().__post_init__()
         checks.choice("words", self.words, sources.WORDS)
+        checks.number("context", self.context, "[0, inf)")
         checks.number("noise_share", self.noise_share, "[0, 1]")
         check_range("gain_db", self.gain_db)
         check_range("noise_snr", self.noise_snr)
@@ -76,7 +89,10 @@ class KeywordSpotting(trainer.Task):
     )
 
     def data_arguments(self):
-        return {"words": self.config.words}
+        return {
+            "words": self.config.words,
+            "other_speech": self.config.other_speech,
+        }
 
     def build(self):
         return models.keyword_spotter(
@@ -94,7 +110,15 @@ class KeywordSpotting(trainer.Task):
             noise_snrs_db=self.config.noise_snr,
             made_noise=0.5,
             gain_db=self.config.gain_db,
+            context=self.context_frames * HOP,
         )
+
+    @property
+    def context_frames(self):
+        return round(self.config.context * SAMPLE_RATE / HOP)
+
+    def augmented(self, model):
+        return mask_features(model, self.config.seed, self.context_frames)
 
     def loss(self, phase):
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)

@@ -48,6 +48,9 @@ class Config(trainer.Config):
     mask_floor: float = setting(
         0.0, "least share of a feature that the mask leaves"
     )
+    swap_noise: float = setting(
+        0.5, "share of training pairs that get the noise of another pair"
+    )
     mse_epochs: float = setting(
         200 / 280, "share of the epochs, from the first, with MSE alone"
     )
@@ -63,6 +66,7 @@ class Config(trainer.Config):
             checks.number(name, getattr(self, name), "[0.032, inf)")
         checks.number("mse_epochs", self.mse_epochs, "[0, 1]")
         checks.number("mask_floor", self.mask_floor, "[0, 1)")
+        checks.number("swap_noise", self.swap_noise, "[0, 1]")
 
 
 class SpeechEnhancement(trainer.Task):
@@ -83,6 +87,7 @@ class SpeechEnhancement(trainer.Task):
             self.config.seed,
             segment=self.segment,
             pad_multiple=SAMPLE_RATE,
+            swap_noise=self.config.swap_noise,
         )
 
     @property

@@ -112,12 +112,17 @@ class KeywordBatches(NoisyBatches):
         samples: Positive integer, the length of the audio. Default: 16000.
         max_shift: Integer, the largest shift in time, in samples, either way.
             Default: 1600, which is 100 ms.
+        context: Integer, samples of something else that training clips follow
+            on: another clip, or silence. Default: 0.
     """
 
-    def __init__(self, *args, samples=16000, max_shift=1600, **kwargs):
+    def __init__(
+        self, *args, samples=16000, max_shift=1600, context=0, **kwargs
+    ):
         super().__init__(*args, **kwargs)
-        self.length = int(samples)
         self.max_shift = int(max_shift)
+        self.context = int(context) if self.training else 0
+        self.length = self.context + int(samples)
 
     def collate(self, indices, epoch, whole):
         audio = np.zeros((len(indices), self.length), "float32")
@@ -131,7 +136,11 @@ class KeywordBatches(NoisyBatches):
                 continue
             rng = self.random(epoch, index)
             shift = rng.integers(-self.max_shift, self.max_shift + 1)
-            place(audio[row], samples, int(shift))
+            before, clip = np.split(audio[row], [self.context])
+            place(clip, samples, int(shift))
+            if self.context and rng.random() < 0.75:
+                other = self.items[rng.integers(len(self.items))]
+                place(before, self.samples(other.source), 0)
             audio[row] = self.augment(audio[row], rng)
         return audio, labels
 
@@ -231,6 +240,9 @@ class EnhancementBatches(Batches):
         made_noise: Float in [0, 1], the share of training noises that are
             made up there: colored noise, hum, clicks, and babble out of
             other utterances. Default: 0.5.
+        swap_noise: Float in [0, 1], the share of published training pairs
+            whose noise is exchanged for that of another pair, so that every
+            speaker is heard in every noise. Default: 0.
     """
 
     def __init__(
@@ -245,12 +257,14 @@ class EnhancementBatches(Batches):
         max_gain_db=6.0,
         noise_variety=0.5,
         made_noise=0.5,
+        swap_noise=0.0,
     ):
         self.segment = int(segment)
         self.pad_multiple = int(pad_multiple)
         self.max_gain_db = float(max_gain_db)
         self.noise_variety = float(noise_variety)
         self.made_noise = float(made_noise)
+        self.swap_noise = float(swap_noise)
         super().__init__(data, split, batch_size, training, seed)
         if not training:
             self.sorted_batches = 1
@@ -276,12 +290,14 @@ class EnhancementBatches(Batches):
         return gain * noisy, gain * clean
 
     def _mixture(self, item, rng):
-        clean = self.samples(item.clean)
         if hasattr(item, "noisy"):
-            noisy = self.samples(item.noisy)
-            # The converters of a published set may differ by some samples.
-            length = min(len(noisy), len(clean))
-            return noisy[:length], clean[:length]
+            noisy, clean = self._published(item)
+            if self.training and rng.random() < self.swap_noise:
+                other = self.items[rng.integers(len(self.items))]
+                noise = np.subtract(*self._published(other))
+                noisy = clean + self.noise(noise, len(clean), rng)
+            return noisy, clean
+        clean = self.samples(item.clean)
         if item.noise is not None:
             noise = self.noise(item.noise, len(clean), offset=item.offset)
             return mix(clean, noise, item.snr_db)
@@ -290,6 +306,12 @@ class EnhancementBatches(Batches):
             noise = self._vary(noise, rng)
         snrs_db = self.data.snrs_db
         return mix(clean, noise, snrs_db[rng.integers(len(snrs_db))])
+
+    def _published(self, item):
+        noisy, clean = self.samples(item.noisy), self.samples(item.clean)
+        # The converters of a published set may differ by some samples.
+        length = min(len(noisy), len(clean))
+        return noisy[:length], clean[:length]
 
     def _draw_noise(self, length, rng):
         if self.training and rng.random() < self.made_noise:

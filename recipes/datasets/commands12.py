@@ -3,7 +3,9 @@
 The classes, their order and their shares are those of TensorFlow's tutorial
 on Speech Commands: in each split, unknown words and silence are each a tenth
 of the number of commands. Unknown are all other words. Silence is background
-noise at any level; some of it is very quiet, and some is digital zero.
+noise at any level; some of it is very quiet, and some is digital zero. For a
+detector that hears sentences, too, training may have seconds of other speech
+as further unknown words.
 """
 
 import dataclasses
@@ -26,22 +28,24 @@ COMMANDS = (
 LABELS = (SILENCE, UNKNOWN, *COMMANDS)
 # Of unknown words and of silence, relative to the commands.
 SHARE = 0.1
+# Of other speech, relative to the commands.
+SPEECH_SHARE = 0.5
 # Stretches of silence that an epoch of training chooses from, per one used.
 VARIETY = 10
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Silence:
-    """A second of background noise.
+class Second:
+    """A second of a longer recording.
 
     Attributes:
-        noise: Array.
-        offset: Integer, the first sample of the noise that is used.
-        volume: Float, factor of the noise.
+        recording: Array.
+        offset: Integer, the first sample that is used.
+        volume: Float, factor of the samples.
         label: Integer.
     """
 
-    noise: object
+    recording: object
     offset: int
     volume: float
     label: int
@@ -49,11 +53,11 @@ class Silence:
 
     @property
     def source(self):
-        noise = samples_of(excerpt(self.noise, self.offset, SAMPLE_RATE))
-        return np.float32(self.volume) * noise
+        part = samples_of(excerpt(self.recording, self.offset, SAMPLE_RATE))
+        return np.float32(self.volume) * part
 
 
-def select(data, held_out=(), seed=0):
+def select(data, held_out=(), seed=0, other_speech=()):
     """Makes the twelve classes of a data set of single words.
 
     Which unknown words and which stretches of noise are used in validation
@@ -65,6 +69,8 @@ def select(data, held_out=(), seed=0):
         held_out: Sequence of arrays, noises that only validation and test
             hear, besides those of the data. Default: none.
         seed: Integer. Default: 0.
+        other_speech: Sequence of arrays, speech without the commands, whose
+            seconds training hears as unknown words. Default: none.
 
     Returns:
         A `Dataset` whose labels are `LABELS`.
@@ -94,6 +100,11 @@ def select(data, held_out=(), seed=0):
         if split == "train":
             per_epoch = {LABELS.index(c): count for c in (SILENCE, UNKNOWN)}
             silence = _silence(rng, data.noises, VARIETY * count)
+            seconds = _seconds(other_speech)
+            if seconds:
+                more = math.ceil(SPEECH_SHARE * len(wanted))
+                per_epoch[LABELS.index(UNKNOWN)] += more
+                unknown += seconds
         else:
             chosen = sorted(rng.permutation(len(unknown))[:count])
             unknown = [unknown[i] for i in chosen]
@@ -121,6 +132,14 @@ def _silence(rng, noises, count):
         else:
             volume = rng.random()
         items.append(
-            Silence(noise, offset, float(volume), LABELS.index(SILENCE))
+            Second(noise, offset, float(volume), LABELS.index(SILENCE))
         )
     return items
+
+
+def _seconds(recordings):
+    return [
+        Second(recording, offset, 1.0, LABELS.index(UNKNOWN))
+        for recording in recordings
+        for offset in range(0, len(recording) - SAMPLE_RATE + 1, SAMPLE_RATE)
+    ]

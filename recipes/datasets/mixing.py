@@ -79,13 +79,15 @@ def read_noises(paths):
         A dictionary from the names of the files, without their endings, to
         float32 arrays.
     """
-    noises = {}
-    for path in paths:
-        try:
-            noises[path.stem] = read_audio(path)
-        except AudioFileError as e:
-            raise DataError(f"The noise {path} {e.reason}.") from e
-    return noises
+    return {path.stem: read_recording(path) for path in paths}
+
+
+def read_recording(path):
+    """The samples of a file that must not be bad, as float32."""
+    try:
+        return read_audio(path)
+    except AudioFileError as e:
+        raise DataError(f"The recording {path} {e.reason}.") from e
 
 
 def load(folder, snrs_db=SNRS_DB):

@@ -11,6 +11,7 @@ from datasets import mixing
 from datasets import speech_commands
 from datasets import synthetic
 from datasets import voicebank_demand
+from datasets.samples import to_int16
 from tasks import TASKS
 
 WORDS = ("all", "commands12")
@@ -25,6 +26,7 @@ def load(
     workers=None,
     progress=True,
     words="all",
+    other_speech=None,
 ):
     """Finds the data for a task, decoded and checked, ready for batches.
 
@@ -46,6 +48,8 @@ def load(
         words: String, the classes of `"kws"`. `"all"`: all words of the data.
             `"commands12"`: ten commands, unknown and silence.
             Default: `"all"`.
+        other_speech: Folder of speech without the commands, whose seconds
+            are further unknown words in training. Default: `None`.
 
     Returns:
         A `Dataset`.
@@ -53,10 +57,18 @@ def load(
     base.check_choice("task", task, tuple(TASKS))
     base.check_choice("words", words, WORDS)
     twelve = task == "kws" and words == "commands12"
+    if other_speech is not None and not twelve:
+        raise base.DataError(
+            '`other_speech` must be left out unless `words` is "commands12". '
+            f"Received: other_speech={other_speech!r}, words={words!r}."
+        )
+    others = [] if other_speech is None else _speech(other_speech)
     cache_dir = pathlib.Path(cache_dir or base.default_cache_dir())
     if folder is None:
         data = synthetic.load(task, sizes, seed, cache_dir, workers, progress)
-        return commands12.select(data, seed=seed) if twelve else data
+        if twelve:
+            data = commands12.select(data, seed=seed, other_speech=others)
+        return data
     if task == "kws":
         data = speech_commands.load(folder)
     elif task == "slu":
@@ -76,6 +88,16 @@ def load(
     )
     if twelve:
         held_out = mixing.read_noises(speech_commands.held_out_paths(folder))
-        data = commands12.select(data, held_out.values(), seed)
+        data = commands12.select(data, held_out.values(), seed, others)
         data = data.take(sizes) if sizes else data
     return data
+
+
+def _speech(folder):
+    how = "Give a folder of recordings in which nobody says a command."
+    folder = base.existing_folder(folder, "other speech", how, ())
+    paths = base.audio_files(folder)
+    if not paths:
+        raise base.DataError(f"{folder} holds no recording. {how}")
+    # Half the memory of floats, and training takes either.
+    return [to_int16(mixing.read_recording(path)) for path in paths]

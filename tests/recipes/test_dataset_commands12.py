@@ -5,6 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import soundfile
 
 from datasets import base
 from datasets import commands12
@@ -105,7 +106,7 @@ def test_only_validation_and_test_hear_held_out_noise():
     selected = commands12.select(many_words(), [held_out])
     for split in base.SPLITS:
         silence = [item for item in selected[split] if item.label == 0]
-        heard = any(item.noise is held_out for item in silence)
+        heard = any(item.recording is held_out for item in silence)
         assert heard == (split != "train")
 
 
@@ -171,3 +172,52 @@ def test_bad_settings(folder):
         commands12.select(dataclasses.replace(many, labels=labels))
     with pytest.raises(base.DataError, match="background noise"):
         commands12.select(dataclasses.replace(many, noises=()))
+
+
+def test_seconds_of_other_speech_are_unknown_in_training(
+    data, folder, tmp_path_factory
+):
+    speech = tmp_path_factory.mktemp("speech")
+    for name, value in (("a/s.wav", 0.25), ("b/s.wav", 0.5)):
+        (speech / name).parent.mkdir()
+        soundfile.write(speech / name, np.tile([value, -value], 20000), 16000)
+    more = load(folder, tmp_path_factory, other_speech=speech)
+    for split in ("validation", "test"):
+        assert len(more[split]) == len(data[split])
+    added = [i for i in more["train"] if getattr(i, "volume", 0) == 1]
+    levels = [float(max(item.source)) for item in added]
+    assert levels == [0.25, 0.25, 0.5, 0.5]  # two whole seconds of each
+    assert {item.label for item in added} == {1}
+    assert more.per_epoch == {0: 3, 1: 3 + 15}  # half of 29
+    for folder, match in ((speech / "c", "does not exist"), (speech, "no rec")):
+        for path in speech.rglob("*.wav"):
+            path.unlink()
+        with pytest.raises(base.DataError, match=match):
+            sources.load("kws", words="commands12", other_speech=folder)
+    with pytest.raises(base.DataError, match="`other_speech` must be left out"):
+        sources.load("kws", other_speech=speech)
+
+
+def test_training_clips_follow_on_something_else(data):
+    options = {"max_shift": 0, "noise_probability": 0, "context": 5000}
+    batches = KeywordBatches(data, "train", 12, True, **options)
+    followed = 0
+    for step in range(2 * len(batches)):
+        audio, _ = batches[step]
+        epoch, step = divmod(step, len(batches))
+        assert audio.shape[1] == 21000
+        for row, index in zip(audio, batches.indices(epoch)[step]):
+            alone = KeywordBatches(data, "train", 12).samples(
+                data["train"][index].source
+            )
+            heard = row[5000:]
+            start = (16000 - len(alone)) // 2
+            np.testing.assert_array_equal(
+                heard[max(start, 0) :][: len(alone)],
+                alone[max(-start, 0) :][:16000],
+            )
+            followed += bool(row[:5000].any())
+    total = 2 * 12 * len(batches)
+    assert 0.4 < followed / total < 0.95  # silence is a part of the others
+    plain = KeywordBatches(data, "test", 12, **options)
+    assert plain[0][0].shape[1] == 16000  # as long as ever

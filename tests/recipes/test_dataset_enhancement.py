@@ -157,3 +157,43 @@ def test_speech_without_noise_to_mix_is_found_before_training():
     with pytest.raises(base.DataError, match="has no `noises`"):
         EnhancementBatches(data, "train", training=True, batch_size=2)
     EnhancementBatches(data, "validation")
+
+
+def test_published_pairs_swap_their_noises():
+    noises = [
+        np.full(n, 0.01 * (i + 1), "float32")
+        for i, n in enumerate((60, 90, 120))
+    ]
+    cleans = [tone(len(n), 0.1) for n in noises]
+    pairs = [
+        base.Pair(str(i), clean + sound, clean, "p1")
+        for i, (clean, sound) in enumerate(zip(cleans, noises))
+    ]
+    splits = {"train": pairs, "validation": pairs, "test": pairs}
+    data = base.Dataset(name="pairs", task="se", splits=splits, rates=(16000,))
+
+    def added(swap_noise, training=True, split="train"):
+        batches = EnhancementBatches(
+            data,
+            split,
+            3,
+            training,
+            max_gain_db=0,
+            swap_noise=swap_noise,
+        )
+        levels = []
+        for epoch in range(20):
+            for index, clean in enumerate(cleans):
+                noisy, target = batches.utterance(index, epoch)
+                np.testing.assert_array_equal(target, clean)
+                # Every noise is constant: where it comes from can be read off.
+                levels.append(np.round((noisy - target) / 0.01, 3))
+        assert all(np.ptp(level) < 0.01 for level in levels)
+        return np.round([level[0] for level in levels]).reshape(20, 3)
+
+    own = np.tile([1, 2, 3], (20, 1))
+    np.testing.assert_array_equal(added(0), own)
+    np.testing.assert_array_equal(added(1, training=False, split="test"), own)
+    swapped = added(1)
+    assert all(set(column) == {1, 2, 3} for column in swapped.T)
+    assert 0.2 < np.mean(added(0.5) != own) < 0.5

@@ -332,6 +332,8 @@ def test_backend_flag_starts_on_that_backend(cache, tmp_path):
         ("slu", "gate_biases", -3.0),
         ("kws", "gate_biases", [-3.0]),
         ("kws", "gate_biases", [-3.0, "0"]),
+        ("kws", "context", -1.0),
+        ("se", "swap_noise", 1.5),
         ("slu", "cross_entropy_epochs", 7.0),
         ("slu", "cross_entropy_weight", -1.0),
     ],
@@ -372,3 +374,17 @@ def test_gates_start_where_they_are_told(settings, least, largest):
     for bias in biases:
         assert least <= bias.min() and bias.max() <= largest
         assert np.ptp(bias) > 0.8 * (largest - least)
+
+
+@pytest.mark.any_backend
+def test_what_precedes_a_word_gives_states_and_no_scores():
+    from trainer.task import mask_features
+
+    model = keras_duspar.models.keyword_spotter(units=8, num_classes=3)
+    audio = np.random.default_rng(0).normal(0, 0.1, (2, 256 * 30))
+    classifier = keras.Model(model.input, model.get_layer("classifier").output)
+    frames = keras.ops.convert_to_numpy(classifier(audio))
+    trained = mask_features(model, seed=0, context=12)(audio)
+    np.testing.assert_allclose(
+        keras.ops.convert_to_numpy(trained), frames[:, 12:].mean(1), atol=1e-6
+    )
