@@ -8,6 +8,7 @@ from keras_duspar.audio import LogMel
 from keras_duspar.audio import SpecAugment
 from keras_duspar.audio import TemporalPooling
 from keras_duspar.audio.framing import hann
+from keras_duspar.micro import cell_lowering
 from keras_duspar.micro.lowering import LARGEST
 from keras_duspar.micro.lowering import array
 from keras_duspar.micro.lowering import lowers
@@ -146,7 +147,7 @@ def mean_over_time(lowering, rule, x):
 @lowers(layer_rules.Recurrent)
 def recurrent(lowering, rule, x):
     layer = rule.layer
-    output, states = lowering.recurrent(layer, x)
+    output, states = cell_lowering.recurrent(lowering, layer, x)
     if not layer.return_sequences:
         output = lowering.kept(output)
     return [output, *states] if layer.return_state else output

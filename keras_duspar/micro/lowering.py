@@ -1,25 +1,21 @@
 """From the graph of a streaming model to a program.
 
-One function per kind of layer, as streams have one rule; layers that are not
-here are named in an error. A recurrent layer without a sparse operator is
-traced: the operations of its cell become operations of the program.
+`layer_lowering.py` has one function per kind of layer, as streams have one
+rule; layers that are not there are named in an error.
 """
 
 import keras
 import numpy as np
 from keras import ops
 
-from keras_duspar import operators
 from keras_duspar.layers import walking
 from keras_duspar.micro.program import BINARY
 from keras_duspar.micro.program import TILE
 from keras_duspar.micro.program import UNARY
 from keras_duspar.micro.program import Program
-from keras_duspar.native.sparse_ops import sparse_op_of
 from keras_duspar.quantization.model import check_ranges
 from keras_duspar.streaming import Stream
 from keras_duspar.streaming import layer_rules
-from keras_duspar.streaming.graph import record
 from keras_duspar.tflite import converter
 from keras_duspar.tflite import encoding
 from keras_duspar.utils import checks
@@ -124,10 +120,9 @@ class Lowering:
         """Lowers all calls of a graph; returns its outputs."""
         known = dict(zip(map(id, keras.tree.flatten(graph.inputs)), inputs))
         for call in graph.calls:
-            tensors = _tensors((call.args, call.kwargs))
-            given = [known[id(x)] for x in tensors]
+            given = [known[id(x)] for x in tensors((call.args, call.kwargs))]
             results = self.lower(call.rule, call, given)
-            known |= zip(map(id, _tensors(call.result)), results)
+            known |= zip(map(id, tensors(call.result)), results)
         return [known[id(x)] for x in keras.tree.flatten(graph.outputs)]
 
     def lower(self, rule, call, inputs):
@@ -296,116 +291,9 @@ class Lowering:
         limits = (value, LARGEST) if name == "MAXIMUM" else (-LARGEST, value)
         return self.unary(x, "CLIP", *map(float, limits))
 
-    # Recurrent layers
 
-    def recurrent(self, layer, x):
-        """A time step of a recurrent layer; returns the output and states."""
-        cells, structures = [layer.cell], [layer.get_initial_state(1)]
-        if isinstance(layer.cell, keras.layers.StackedRNNCells):
-            cells, structures = layer.cell.cells, structures[0]
-        states = []
-        for cell, structure in zip(cells, structures):
-            op = sparse_op_of(cell)
-            if op is None:
-                x, new = self.traced(layer, cell, structure, x)
-            else:
-                x, new = self.sparse(layer, cell, op, x)
-            states += new
-        return x, states
-
-    def sparse(self, layer, cell, op, x):
-        """The cells of a sparse operator; returns the output and states."""
-        program = self.program
-        operator = operators.BY_NAME.get(op.name)
-        if operator is None:
-            raise self.error(layer, f"has an operator {op.name!r} of its own")
-        arrays, weights, operands = encoding.constants(op, cell)
-        cells = len(operator.operands)
-        kernels, rest = arrays[: 2 * cells], arrays[2 * cells :]
-        biases, rest = rest[: len(op.biases)], rest[len(op.biases) :]
-        gate_biases, offsets = biases[:cells], biases[cells:]
-        scales, steps = rest[: 2 * cells], rest[2 * cells :]
-        levels = 2 ** int(operands[4:]) - 1 if steps else 0
-        kind = "INTEGER" if steps else weights.upper()
-        sizes = [kernels[2 * i].shape for i in range(cells)]
-        states = [program.vector(m, lasting=True) for _, m in sizes]
-        output = program.vector(sizes[0][1], x.clock) if cells > 1 else None
-        for i, (inputs, outputs) in enumerate(sizes):
-            pair = np.concatenate(kernels[2 * i : 2 * i + 2], axis=1)
-            place, columns = self.matrix(pair, weights)
-            scale, inverse = np.zeros(0, "float32"), 1.0
-            if scales:
-                scale = np.concatenate(scales[2 * i : 2 * i + 2])
-            if steps:
-                scale = steps[0][i] * scale
-                inverse = np.float32(1) / steps[0][i]
-            # The feedforward cell reads the input less the feedback's state,
-            # the feedback cell the feedforward's state: both with its offset.
-            other = 1 - i if cells > 1 else None
-            program.emit(
-                "SPARSE_CELL",
-                x.clock,
-                place,
-                columns,
-                f"PRODUCT_{kind}",
-                inputs,
-                outputs,
-                states[i],
-                x if i == 0 else None,
-                None if other is None else states[other],
-                program.constant(offsets[other]) if offsets else 0,
-                output if i else None,
-                program.constant(gate_biases[i]),
-                program.constant(scale) if scales else None,
-                levels,
-                program.constant([inverse]),
-                len(program.operands),
-            )
-            name = operator.operands[i].name
-            program.operands.append((layer.name, name, 2 * outputs))
-            program.macs += 2 * inputs * outputs * program.rates[x.clock]
-        return output or states[0].at(x.clock), states
-
-    def traced(self, layer, cell, structure, x):
-        """A cell as operations; returns the output and states."""
-        if walking.quantized_layers(cell):
-            raise self.error(layer, "is quantised and has no sparse operator")
-        symbols = [
-            keras.Input(batch_shape=(1, state.shape[-1]))
-            for state in keras.tree.flatten(structure)
-        ]
-        start = keras.Input(batch_shape=(1, x.size))
-        nested = keras.tree.pack_sequence_as(structure, symbols)
-        try:
-            output, new = cell.call(start, nested)
-            new = keras.tree.flatten(new)
-            calls = record(keras.Model([start, *symbols], [output, *new]))
-        except Exception as e:
-            raise self.error(layer, f"cannot be traced ({e})") from e
-        inputs, outputs, calls = calls
-        states = [
-            self.program.vector(s.shape[-1], lasting=True) for s in symbols
-        ]
-        known = [x, *(state.at(x.clock) for state in states)]
-        known = dict(zip(map(id, keras.tree.flatten(inputs)), known))
-        for operation, args, kwargs, result in calls:
-            given = [known[id(t)] for t in _tensors((args, kwargs))]
-            try:
-                found = self.operation(operation, args, kwargs, given)
-            except ValueError as e:
-                raise self.error(
-                    layer,
-                    "computes what the runtime in C does not: "
-                    f"{type(operation).__name__}",
-                ) from e
-            known |= zip(map(id, _tensors(result)), found)
-        output, *new = (known[id(t)] for t in keras.tree.flatten(outputs))
-        for state, value in zip(states, new):
-            self.program.emit("COPY", x.clock, state, value, state.size)
-        return output, states
-
-
-def _tensors(structure):
+def tensors(structure):
+    """The symbolic tensors of a nested structure."""
     return [
         x
         for x in keras.tree.flatten(structure)
