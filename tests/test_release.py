@@ -56,6 +56,18 @@ def test_extras_are_in_the_guide():
         assert package in packages and package in guide.lower()
 
 
+def test_demo_installs_what_recipes_need():
+    """What every recipe imports before it begins."""
+    needed = re.search(
+        r"for name in \((.*)\):", (ROOT / "recipes/prepare.py").read_text()
+    )[1]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extra = extras["optional-dependencies"]["demo"]
+    packages = {re.match(r"[\w-]+", line)[0] for line in extra}
+    for name in re.findall(r"\w+", needed):
+        assert {"yaml": "pyyaml"}.get(name, name) in packages
+
+
 def test_changelog():
     """Every version has a date, and its changes are of the usual kinds."""
     text = (ROOT / "CHANGELOG.md").read_text()
