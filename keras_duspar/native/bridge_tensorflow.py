@@ -21,42 +21,19 @@ def obstacle(sequences):
 def run(options, sequences, states, weights):
     count, told = len(states), 1 if options.metered else 0
 
-    def forward(x, *rest):
-        x, *rest = (np.ascontiguousarray(a) for a in (x, *rest))
-        states, weights = rest[:count], rest[count:]
-        units = states[0].shape[-1]
-        sizes = training.describe(options, *x.shape, units)
-        y = _empty((*x.shape[:2], units))
-        new_states = [_empty(state.shape) for state in states]
-        reserve = _empty((training.reserve_size(sizes),))
-        occupancies = [_empty((options.metered,))] * told
-        meter = (options.width, *occupancies) if told else None
-        training.forward(
-            sizes, weights, x, states, y, new_states, reserve, meter
+    def forward(*arrays):
+        x, *rest = map(np.ascontiguousarray, arrays)
+        y, new_states, occupancies, reserve = training.forward(
+            options, _empty, x, rest[:count], rest[count:]
         )
         return y, *new_states, *occupancies, reserve
 
-    def backward(x, reserve, dy, *rest):
-        x, reserve, dy, *rest = (
-            np.ascontiguousarray(a) for a in (x, reserve, dy, *rest)
-        )
-        new_states, weights = rest[:count], rest[count + told :]
-        meter = (options.width, rest[count]) if told else None
-        sizes = training.describe(options, *x.shape, dy.shape[-1])
-        dx = _empty(x.shape)
-        states = [_empty(state.shape) for state in new_states]
-        dweights = [_empty(weight.shape) for weight in weights]
-        training.backward(
-            sizes,
-            weights,
-            x,
-            reserve,
-            dy,
-            new_states,
-            dx,
-            states,
-            dweights,
-            meter,
+    def backward(*arrays):
+        x, reserve, dy, *rest = map(np.ascontiguousarray, arrays)
+        split = count + told
+        dx, states, dweights = training.backward(
+            *(options, _empty, x, reserve, dy),
+            *(rest[:count], rest[count:split], rest[split:]),
         )
         return dx, *states, *dweights
 

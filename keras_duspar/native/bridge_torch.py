@@ -29,21 +29,11 @@ class _Passes(torch.autograd.Function):
     def forward(ctx, options, x, *rest):
         x, *rest = (tensor.contiguous() for tensor in (x, *rest))
         states, weights = rest[: options.states], rest[options.states :]
-        units = states[0].shape[-1]
-        sizes = training.describe(options, *x.shape, units)
-        y = x.new_empty((*x.shape[:2], units))
-        new_states = [torch.empty_like(state) for state in states]
-        reserve = None
-        if any(ctx.needs_input_grad):
-            reserve = x.new_empty(training.reserve_size(sizes))
-        meter, told = None, []
-        if options.metered:
-            told = [x.new_empty(options.metered)]
-            meter = (options.width, *told)
-        training.forward(
-            sizes, weights, x, states, y, new_states, reserve, meter
+        y, new_states, told, reserve = training.forward(
+            *(options, x.new_empty, x, states, weights),
+            keep=any(ctx.needs_input_grad),
         )
-        ctx.options, ctx.states = options, len(states)
+        ctx.options = options
         ctx.save_for_backward(x, reserve, *weights)
         return y, *new_states, *told
 
@@ -52,22 +42,9 @@ class _Passes(torch.autograd.Function):
     def backward(ctx, *gradients):
         x, reserve, *weights = ctx.saved_tensors
         dy, *rest = (gradient.contiguous() for gradient in gradients)
-        new_states, told = rest[: ctx.states], rest[ctx.states :]
-        sizes = training.describe(ctx.options, *x.shape, dy.shape[-1])
-        meter = (ctx.options.width, *told) if told else None
-        dx = torch.empty_like(x)
-        states = [torch.empty_like(state) for state in new_states]
-        dweights = [torch.empty_like(weight) for weight in weights]
-        training.backward(
-            sizes,
-            weights,
-            x,
-            reserve,
-            dy,
-            new_states,
-            dx,
-            states,
-            dweights,
-            meter,
+        count = ctx.options.states
+        dx, states, dweights = training.backward(
+            *(ctx.options, x.new_empty, x, reserve, dy),
+            *(rest[:count], rest[count:], weights),
         )
         return None, dx, *states, *dweights

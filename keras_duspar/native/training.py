@@ -17,8 +17,6 @@ from keras_duspar.utils import checks
 
 CHUNK = "KERAS_DUSPAR_TRAINING_CHUNK"
 MEMORY = "KERAS_DUSPAR_TRAINING_MEMORY"
-
-
 _MEANINGS = {CHUNK: "a number of time steps", MEMORY: "a number of bytes"}
 
 
@@ -152,26 +150,37 @@ def describe(options, batch, steps, features, units):
 
 def reserve_size(training):
     """Number of floats that a forward pass keeps for the backward pass."""
-    library, floats = _library(), ctypes.c_int64()
-    status = library.duspar_train_reserve(
-        ctypes.byref(training), ctypes.byref(floats)
-    )
-    interface.check(library, status == 0)
+    floats = ctypes.c_int64()
+    _run("reserve", training, ctypes.byref(floats))
     return floats.value
 
 
-def forward(training, weights, x, states, y, new_states, reserve, meter=None):
-    """`duspar_train_forward`: everything is an array or a list of them.
+def forward(options, empty, x, states, weights, keep=True):
+    """Runs `duspar_train_forward` on arrays or tensors.
 
-    `meter` is the width and the array that receives the occupancies.
+    Args:
+        options: `Options`.
+        empty: Function that makes an array of a shape, uninitialized.
+        x: Array, the input.
+        states: List of the initial states.
+        weights: List of the weights.
+        keep: Boolean, whether a backward pass will follow. Default: `True`.
+
+    Returns:
+        A tuple of the output, the list of final states, the list of the array
+        of occupancies (empty if no meter is asked for) and what the backward
+        pass needs, or `None`.
     """
-    library = _library()
-    if meter is not None:
-        width, occupancies = meter
-        found = interface.Meter(width, _address(occupancies), None)
-        training.meter = ctypes.pointer(found)
-    status = library.duspar_train_forward(
-        ctypes.byref(training),
+    units = states[0].shape[-1]
+    training = describe(options, *x.shape, units)
+    y = empty((*x.shape[:2], units))
+    new_states = [empty(state.shape) for state in states]
+    reserve = empty((reserve_size(training),)) if keep else None
+    told = [empty((options.metered,))] if options.metered else []
+    _meter(training, options, *told)
+    _run(
+        "forward",
+        training,
         _list(weights),
         _address(x),
         *_two(states),
@@ -179,29 +188,24 @@ def forward(training, weights, x, states, y, new_states, reserve, meter=None):
         *_two(new_states),
         _address(reserve),
     )
-    interface.check(library, status == 0)
+    return y, new_states, told, reserve
 
 
-def backward(
-    training,
-    weights,
-    x,
-    reserve,
-    dy,
-    new_states,
-    dx,
-    states,
-    gradients,
-    meter=None,
-):
-    """`duspar_train_backward`: as `forward()`, with gradients."""
-    library = _library()
-    if meter is not None:
-        width, occupancies = meter
-        found = interface.Meter(width, None, _address(occupancies))
-        training.meter = ctypes.pointer(found)
-    status = library.duspar_train_backward(
-        ctypes.byref(training),
+def backward(options, empty, x, reserve, dy, new_states, told, weights):
+    """Runs `duspar_train_backward`: as `forward()`, with gradients.
+
+    Returns:
+        A tuple of the gradient of the input and the lists of those of the
+        initial states and of the weights.
+    """
+    training = describe(options, *x.shape, dy.shape[-1])
+    dx = empty(x.shape)
+    states = [empty(state.shape) for state in new_states]
+    gradients = [empty(weight.shape) for weight in weights]
+    _meter(training, options, None, *told)
+    _run(
+        "backward",
+        training,
         _list(weights),
         *map(_address, (x, reserve, dy)),
         *_two(new_states),
@@ -209,7 +213,20 @@ def backward(
         *_two(states),
         _list(gradients),
     )
-    interface.check(library, status == 0)
+    return dx, states, gradients
+
+
+def _meter(training, options, *occupancies):
+    """Has a pass tell occupancies, or take their gradients."""
+    if options.metered:
+        meter = interface.Meter(options.width, *_two(occupancies))
+        training.meter = ctypes.pointer(meter)
+
+
+def _run(name, training, *arguments):
+    library = _library()
+    run = getattr(library, f"duspar_train_{name}")
+    interface.check(library, run(ctypes.byref(training), *arguments) == 0)
 
 
 def _address(array):
