@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "delegate/metadata.h"
+#include "delegate/flatbuffer.h"
 #include "duspar.h"
 
 enum {
@@ -29,8 +29,7 @@ typedef struct side {
 } side;
 
 static bool find_sides(file_bytes file, side* inputs, side* outputs) {
-  uint32_t model;
-  uint64_t graph, signature;
+  uint64_t model, graph, signature;
   file_vector graphs, signatures;
   return duspar_file_number(file, 0, 4, &model) &&
          duspar_file_vector(file, model, MODEL_SUBGRAPHS, 4, &graphs) &&
@@ -50,19 +49,17 @@ static bool find_sides(file_bytes file, side* inputs, side* outputs) {
 
 /* Entry `index` of a side: its name, and its place among the tensors. Returns
  * false if the file is damaged. */
-static bool read_entry(file_bytes file, const side* s, uint32_t index,
+static bool read_entry(file_bytes file, const side* s, uint64_t index,
                        file_vector* name, int32_t* place) {
-  uint64_t map, field;
-  uint32_t tensor = 0, other;
+  uint64_t map, field, tensor = 0, other;
   if (!duspar_file_table(file, s->names, index, &map) ||
       !duspar_file_vector(file, map, MAP_NAME, 1, name) ||
       !duspar_file_field(file, map, MAP_TENSOR, &field) ||
       (field != 0 && !duspar_file_number(file, field, 4, &tensor))) {
     return false;
   }
-  for (uint32_t i = 0; i < s->tensors.count; ++i) {
-    if (!duspar_file_number(file, s->tensors.position + 4 * (uint64_t)i, 4,
-                            &other)) {
+  for (uint64_t i = 0; i < s->tensors.count; ++i) {
+    if (!duspar_file_number(file, s->tensors.position + 4 * i, 4, &other)) {
       return false;
     }
     if (other == tensor) {
@@ -78,12 +75,12 @@ static int32_t find_place(file_bytes file, const side* s, json_value wanted) {
   char text[512];
   const long length = duspar_json_text(wanted, text, sizeof text);
   if (length < 0 || length >= (long)sizeof text) return -1;
-  for (uint32_t i = 0; i < s->names.count; ++i) {
+  for (uint64_t i = 0; i < s->names.count; ++i) {
     file_vector name;
     int32_t place;
     if (!read_entry(file, s, i, &name, &place)) return -1;
-    if (name.count == (uint32_t)length &&
-        memcmp(file.bytes + name.position, text, name.count) == 0) {
+    if (name.count == (uint64_t)length &&
+        memcmp(file.bytes + name.position, text, (size_t)length) == 0) {
       return place;
     }
   }
@@ -91,7 +88,7 @@ static int32_t find_place(file_bytes file, const side* s, json_value wanted) {
 }
 
 /* The input that is no state, or -1. */
-static int32_t find_chunk(const duspar_file* found, uint32_t inputs) {
+static int32_t find_chunk(const duspar_file* found, uint64_t inputs) {
   for (int32_t place = 0; place < (int32_t)inputs; ++place) {
     size_t i = 0;
     while (i < found->state_count && found->states[i].input != place) ++i;

@@ -1,7 +1,5 @@
 #include "delegate/flexbuffer.h"
 
-#include <string.h>
-
 enum {
   TYPE_INT = 1,
   TYPE_UINT = 2,
@@ -14,43 +12,32 @@ enum {
 static unsigned type_of(flex_value value) { return value.type >> 2; }
 
 /* The width of numbers at the place that a value points to. */
-static size_t target_width(flex_value value) {
-  return (size_t)1 << (value.type & 3);
-}
-
-/* Reads `width` bytes (1, 2, 4 or 8), least significant first. */
-static bool read_unsigned(flex_buffer buffer, size_t position, size_t width,
-                          uint64_t* number) {
-  if (position > buffer.size || width > buffer.size - position) return false;
-  *number = 0;
-  for (size_t i = width; i-- > 0;) {
-    *number = *number << 8 | buffer.bytes[position + i];
-  }
-  return true;
+static uint64_t target_width(flex_value value) {
+  return (uint64_t)1 << (value.type & 3);
 }
 
 /* Follows an offset, which points backwards. */
-static bool follow(flex_buffer buffer, size_t position, size_t width,
-                   size_t* target) {
+static bool follow(file_bytes buffer, uint64_t position, uint64_t width,
+                   uint64_t* target) {
   uint64_t offset;
-  if (!read_unsigned(buffer, position, width, &offset)) return false;
+  if (!duspar_file_number(buffer, position, width, &offset)) return false;
   if (offset > position) return false;
-  *target = position - (size_t)offset;
+  *target = position - offset;
   return true;
 }
 
 /* Reads the number that stands `places` numbers before `target`. */
-static bool read_before(flex_buffer buffer, size_t target, size_t places,
-                        size_t width, size_t* position, uint64_t* number) {
+static bool read_before(file_bytes buffer, uint64_t target, uint64_t places,
+                        uint64_t width, uint64_t* position, uint64_t* number) {
   if (target < places * width) return false;
   *position = target - places * width;
-  return read_unsigned(buffer, *position, width, number);
+  return duspar_file_number(buffer, *position, width, number);
 }
 
-bool flex_root(flex_buffer buffer, flex_value* value) {
+bool flex_root(file_bytes buffer, flex_value* value) {
   /* The buffer ends with the root value, its type and its width. */
   if (buffer.size < 3) return false;
-  const size_t width = buffer.bytes[buffer.size - 1];
+  const uint64_t width = buffer.bytes[buffer.size - 1];
   if (width != 1 && width != 2 && width != 4 && width != 8) return false;
   if (buffer.size - 2 < width) return false;
   value->position = buffer.size - 2 - width;
@@ -61,9 +48,9 @@ bool flex_root(flex_buffer buffer, flex_value* value) {
 
 /* Whether the NUL-terminated key at `position` is `key`. False and `*broken`
  * if it runs out of the buffer. */
-static bool same_key(flex_buffer buffer, size_t position, const char* key,
+static bool same_key(file_bytes buffer, uint64_t position, const char* key,
                      bool* broken) {
-  for (size_t i = 0;; ++i) {
+  for (uint64_t i = 0;; ++i) {
     if (position + i >= buffer.size) {
       *broken = true;
       return false;
@@ -75,12 +62,11 @@ static bool same_key(flex_buffer buffer, size_t position, const char* key,
 
 /* The keys of a map are sorted, but a malformed file may lie: each is looked
  * at. A size that the buffer cannot hold ends the search at its end. */
-flex_lookup flex_find(flex_buffer buffer, flex_value map, const char* key,
+flex_lookup flex_find(file_bytes buffer, flex_value map, const char* key,
                       flex_value* value) {
-  size_t values, keys, place;
-  uint64_t size, keys_width;
+  uint64_t values, keys, place, size, keys_width;
   if (type_of(map) != TYPE_MAP) return FLEX_BROKEN;
-  const size_t width = target_width(map);
+  const uint64_t width = target_width(map);
   if (!follow(buffer, map.position, map.width, &values) ||
       !read_before(buffer, values, 1, width, &place, &size) ||
       !read_before(buffer, values, 2, width, &place, &keys_width) ||
@@ -92,15 +78,14 @@ flex_lookup flex_find(flex_buffer buffer, flex_value map, const char* key,
     return FLEX_BROKEN;
   }
   if (size > buffer.size) return FLEX_BROKEN;
-  for (size_t i = 0; i < (size_t)size; ++i) {
-    size_t text;
+  for (uint64_t i = 0; i < size; ++i) {
+    uint64_t text;
     bool broken = false;
-    if (!follow(buffer, keys + i * (size_t)keys_width, (size_t)keys_width,
-                &text)) {
+    if (!follow(buffer, keys + i * keys_width, keys_width, &text)) {
       return FLEX_BROKEN;
     }
     if (same_key(buffer, text, key, &broken)) {
-      const size_t type = values + (size_t)size * width + i;
+      const uint64_t type = values + size * width + i;
       if (type >= buffer.size) return FLEX_BROKEN;
       *value = (flex_value){values + i * width, width, buffer.bytes[type]};
       return FLEX_FOUND;
@@ -110,17 +95,16 @@ flex_lookup flex_find(flex_buffer buffer, flex_value map, const char* key,
   return FLEX_ABSENT;
 }
 
-bool flex_integer(flex_buffer buffer, flex_value value, int64_t* number) {
+bool flex_integer(file_bytes buffer, flex_value value, int64_t* number) {
   const unsigned type = type_of(value);
-  size_t position = value.position, width = value.width;
-  uint64_t bits;
+  uint64_t position = value.position, width = value.width, bits;
   if (type == TYPE_INDIRECT_INT || type == TYPE_INDIRECT_UINT) {
     if (!follow(buffer, position, width, &position)) return false;
     width = target_width(value);
   } else if (type != TYPE_INT && type != TYPE_UINT) {
     return false;
   }
-  if (!read_unsigned(buffer, position, width, &bits)) return false;
+  if (!duspar_file_number(buffer, position, width, &bits)) return false;
   if (type == TYPE_INT || type == TYPE_INDIRECT_INT) {
     const uint64_t sign = (uint64_t)1 << (8 * width - 1);
     if (bits & sign) {
@@ -134,10 +118,9 @@ bool flex_integer(flex_buffer buffer, flex_value value, int64_t* number) {
   return true;
 }
 
-bool flex_text(flex_buffer buffer, flex_value value, const char** text,
+bool flex_text(file_bytes buffer, flex_value value, const char** text,
                size_t* length) {
-  size_t start, place;
-  uint64_t size;
+  uint64_t start, place, size;
   if (type_of(value) != TYPE_STRING ||
       !follow(buffer, value.position, value.width, &start) ||
       !read_before(buffer, start, 1, target_width(value), &place, &size) ||

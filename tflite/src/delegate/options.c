@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "delegate/flexbuffer.h"
 
-static duspar_status read_integer(flex_buffer buffer, flex_value map,
+static duspar_status read_integer(file_bytes buffer, flex_value map,
                                   const char* key, int64_t* number) {
   flex_value value;
   const flex_lookup lookup = flex_find(buffer, map, key, &value);
@@ -19,7 +19,7 @@ static duspar_status read_integer(flex_buffer buffer, flex_value map,
 }
 
 /* Finds which of three names the option is; -1 if it is none of them. */
-static int read_choice(flex_buffer buffer, flex_value map, const char* key,
+static int read_choice(file_bytes buffer, flex_value map, const char* key,
                        const char* const names[3]) {
   flex_value value;
   const char* text;
@@ -41,7 +41,7 @@ static duspar_status fail_choice(const char* key, const char* const names[3]) {
                      names[0], names[1], names[2]);
 }
 
-static duspar_status read_weight_type(flex_buffer buffer, flex_value map,
+static duspar_status read_weight_type(file_bytes buffer, flex_value map,
                                       duspar_weight_type* type) {
   static const char* const names[] = {"float32", "bfloat16", "int8"};
   const int choice = read_choice(buffer, map, "weights", names);
@@ -51,7 +51,7 @@ static duspar_status read_weight_type(flex_buffer buffer, flex_value map,
 }
 
 /* Models made before operands could be integers do not have this option. */
-static duspar_status read_operand_bits(flex_buffer buffer, flex_value map,
+static duspar_status read_operand_bits(file_bytes buffer, flex_value map,
                                        duspar_weight_type type, int32_t* bits) {
   static const char* const names[] = {"float32", "uint7", "uint8"};
   static const int32_t found[] = {0, 7, 8};
@@ -72,7 +72,7 @@ static duspar_status read_operand_bits(flex_buffer buffer, flex_value map,
   return DUSPAR_OK;
 }
 
-static duspar_status read_layer(flex_buffer buffer, flex_value map, char* layer,
+static duspar_status read_layer(file_bytes buffer, flex_value map, char* layer,
                                 size_t room) {
   flex_value value;
   const char* text;
@@ -94,9 +94,9 @@ static duspar_status read_layer(flex_buffer buffer, flex_value map, char* layer,
 
 /* Opens the map of options, if they are of a version that is known. */
 static duspar_status open_map(const void* bytes, size_t size,
-                              flex_buffer* buffer, flex_value* map) {
+                              file_bytes* buffer, flex_value* map) {
   int64_t version;
-  *buffer = (flex_buffer){bytes, bytes == NULL ? 0 : size};
+  *buffer = (file_bytes){bytes, bytes == NULL ? 0 : size};
   if (!flex_root(*buffer, map)) {
     return duspar_fail(DUSPAR_INVALID,
                        "the operator's options are no FlexBuffers map");
@@ -112,7 +112,7 @@ static duspar_status open_map(const void* bytes, size_t size,
   return status;
 }
 
-static duspar_status read_count(flex_buffer buffer, flex_value map,
+static duspar_status read_count(file_bytes buffer, flex_value map,
                                 const char* key, int64_t* number) {
   const duspar_status status = read_integer(buffer, map, key, number);
   if (status == DUSPAR_OK && (*number < 1 || *number > INT32_MAX)) {
@@ -125,7 +125,7 @@ static duspar_status read_count(flex_buffer buffer, flex_value map,
 
 duspar_status duspar_log_mel_options_parse(const void* bytes, size_t size,
                                            duspar_log_mel_options* options) {
-  flex_buffer buffer;
+  file_bytes buffer;
   flex_value map;
   *options = (duspar_log_mel_options){0};
   duspar_status status = open_map(bytes, size, &buffer, &map);
@@ -138,7 +138,7 @@ duspar_status duspar_log_mel_options_parse(const void* bytes, size_t size,
 
 duspar_status duspar_options_parse(const void* bytes, size_t size,
                                    duspar_options* o) {
-  flex_buffer buffer;
+  file_bytes buffer;
   flex_value map;
   *o = (duspar_options){0};
   duspar_status status = open_map(bytes, size, &buffer, &map);
