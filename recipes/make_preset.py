@@ -12,12 +12,8 @@ writes `docs/presets.md` out of the cards.
 """
 
 import argparse
-import datetime
 import json
-import os
 import pathlib
-import platform
-import shlex
 import sys
 import tempfile
 import zipfile
@@ -28,22 +24,20 @@ import prepare  # noqa: F401 - before Keras is imported
 import keras
 import numpy as np
 
-import yaml_tables
-from datasets import commands12
 from datasets.base import DataError
-from keras_duspar import metrics
-from keras_duspar import native
 from keras_duspar import quantization
 from keras_duspar import tflite
 from keras_duspar.models import preset_files
 from keras_duspar.models import preset_texts
 from keras_duspar.utils import files
-from tasks import TASKS
+from preset_card import TABLES
+from preset_card import File
+from preset_card import describe
+from preset_card import enhanced
 from trainer.command import open_run
 from trainer.errors import TrainingError
 from trainer.run_folder import RunFolder
 
-TABLES = yaml_tables.beside(__file__)
 PAGE = pathlib.Path(__file__).parent.parent / "docs" / "presets.md"
 WEIGHTS = ("float32", "bfloat16", "int8")
 # What a metric may lose on validation data and still be no worse.
@@ -51,8 +45,6 @@ TOLERANCES = {"accuracy": 1e-3, "pesq_wb": 0.01, "stoi": 1e-3, "si_sdr": 0.05}
 LARGEST = 1_000_000  # bytes of a file
 # Enhanced utterances whose metrics are compared: PESQ takes time.
 COMPARED = 64
-# Utterances of synthetic speech.
-SYNTHETIC_SIZES = {"kws": 140, "se": 6}
 PAGE_HEAD = """# Pretrained models
 
 They lie in the package: no download, no training. Written by `python
@@ -133,7 +125,7 @@ def make(options):
     if options.name not in TABLES["presets"]:
         raise TrainingError(
             f"`name` must be one of {', '.join(TABLES['presets'])}, of which "
-            f"make_preset.yaml knows the limits. Received: {options.name}."
+            f"preset_card.yaml knows the limits. Received: {options.name}."
         )
     changed = {
         name: getattr(options, name)
@@ -196,16 +188,6 @@ def file_sizes(folder):
     return sizes
 
 
-class File:
-    """A `.tflite` file that recipes test as they test a Keras model."""
-
-    def __init__(self, path):
-        self.runner = tflite.load(path)
-
-    def predict_on_batch(self, audio):
-        return self.runner(np.asarray(audio, "float32"))
-
-
 def compare(task, model, kinds, scratch):
     """Converts a model, and scores and times the files on validation data.
 
@@ -249,23 +231,6 @@ def validate(task, file):
     return enhanced(file, pairs)
 
 
-def enhanced(file, pairs):
-    """PESQ-WB, STOI and SI-SDR of what a file makes of noisy recordings.
-
-    Args:
-        file: A `File`, or `None` for the recordings as they are.
-        pairs: Pairs of a noisy and a clean recording.
-    """
-    found = metrics.evaluate_enhancement(
-        [
-            (clean, noisy if file is None else file.predict_on_batch(noisy))
-            for noisy, clean in pairs
-        ],
-        workers=1,
-    )
-    return {name: found[name] for name in TASKS["se"].metrics}
-
-
 def choose(compared):
     """The fastest kind of weights that is no worse than float32."""
     reference = compared["float32"]
@@ -298,182 +263,6 @@ def compressed(path):
                 )
         file.seek(0)
         return file.read()
-
-
-def describe(task, run, folder, name, compared, weights):
-    """The card of a preset whose files are there."""
-    config, result = task.config, run.read_json("result.json")
-    environment = run.read_json("environment.json")
-    data = pathlib.PurePath(config.data or "synthetic").name
-    file = File(folder / preset_files.WHOLE)
-    with tempfile.TemporaryDirectory() as scratch:
-        tested = task.test(file, RunFolder(scratch))
-    file.runner.reset_counters()
-    for audio in task.unpadded("test"):
-        file.predict_on_batch(audio)
-    profile = file.runner.profile()
-    return {
-        "name": name,
-        "task": config.task,
-        **TABLES["presets"][name],
-        "labels": file.runner.labels,
-        "sample_rate": file.runner.sample_rate,
-        "hop": file.runner.hop,
-        "data": TABLES["data"][data],
-        "trained": {
-            "command": training_command(environment["command"]),
-            "seed": config.seed,
-            "epochs": result["epochs"],
-            "best_epoch": result["best_epoch"],
-            "date": environment["started"][:10],
-            "revision": environment["git_revision"],
-            "keras": environment["keras"],
-            "backend": run.read_json("config.json")["backend"],
-            "sizes": config.sizes,
-            "data_seed": config.data_seed,
-        },
-        "metrics": {
-            "test": without(tested, "failed"),
-            "keras": without(result["test"], "failed"),
-            "validation": result["validation"],
-            "further": synthetic_metrics(file),
-        },
-        "weights": weights,
-        "compared": compared,
-        "parameters": result["parameters"],
-        "dense_macs": profile.dense_macs,
-        "effective_macs": profile.effective_macs,
-        "occupancy": profile.occupancy,
-        "us_per_frame": compared[weights]["us_per_frame"],
-        "timed": timed(),
-        "sample": sample_outputs(folder),
-    }
-
-
-def without(dictionary, *names):
-    """A dictionary without some of its entries."""
-    return {n: v for n, v in dictionary.items() if n not in names}
-
-
-def training_command(arguments):
-    """A recipe's command line without what is of one machine alone."""
-    kept, skip = [], False
-    for before, word in zip([None, *arguments], arguments):
-        if word in ("--cache", "--out", "--resume"):
-            skip = True
-        elif word.startswith("--"):
-            skip = False
-            kept.append(word)
-        elif not skip:
-            is_data = before in ("--data", "--start")
-            kept.append(pathlib.PurePath(word).name if is_data else word)
-    return shlex.join(["python", *kept])
-
-
-def timed():
-    """How, where and when times were measured."""
-    info = pathlib.Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.is_file() else []
-    names = [x.partition(": ")[2] for x in lines if x.startswith("model name")]
-    machine = f"{os.cpu_count()}-core {platform.machine()}"
-    return (
-        "median of a streaming step in LiteRT from input to output, one "
-        f"thread, {', '.join([machine, *names[:1]])} with "
-        f"{native.kernels()[0]}, load average {os.getloadavg()[0]:.1f}, "
-        f"{datetime.date.today().isoformat()}"
-    )
-
-
-def open_data(runner, data=None, **settings):
-    """The `Task` of a preset's file, on any data.
-
-    Args:
-        runner: The file's `Runner`.
-        data: Folder of the data, or `None` for synthetic speech.
-        **settings: Further settings of the recipe.
-    """
-    task_class = TASKS[runner.task].recipe_class()
-    if runner.task == "kws":
-        twelve = commands12.UNKNOWN in runner.labels
-        settings["words"] = "commands12" if twelve else "all"
-    return task_class(
-        task_class.config_class(data=data, **settings), progress=False
-    )
-
-
-def synthetic_metrics(file):
-    """Metrics on a little synthetic speech, which anybody can make.
-
-    Returns:
-        A dictionary with a title and the metrics; none for intents, which
-        are others there.
-    """
-    runner = file.runner
-    if runner.task == "slu":
-        return {}
-    # Of every word at least one in each split.
-    sizes = [35, 35, SYNTHETIC_SIZES[runner.task]]
-    task = open_data(runner, sizes=sizes)
-    if runner.task == "kws":
-        logits, labels = task.predict(file, "test")
-        right = [
-            runner.labels[scores.argmax()] == task.data.labels[label]
-            for scores, label in zip(logits, labels)
-            if task.data.labels[label] in runner.labels
-        ]
-        scores = {"accuracy": float(np.mean(right)), "count": len(right)}
-    else:
-        pairs = task.utterances("test")
-        noisy = enhanced(None, pairs)
-        scores = {
-            metric: {"noisy": noisy[metric], "enhanced": value}
-            for metric, value in enhanced(file, pairs).items()
-        }
-        scores["count"] = len(pairs)
-    return {"synthetic speech": scores}
-
-
-def sample_audio():
-    """A second and a half of a voice that glides from vowel to vowel.
-
-    Made by a formula, so that it is the same everywhere.
-    """
-    time = np.arange(24000) / 16000
-    phase = 2 * np.pi * (110 * time + 20 * np.sin(3 * time))
-    formants = (400 + 300 * np.sin(4 * time), 1500 + 700 * np.cos(3 * time))
-    audio = np.zeros_like(time)
-    for harmonic in range(1, 25):
-        weight = sum(
-            np.exp(-(((110 * harmonic - formant) / 150) ** 2))
-            for formant in formants
-        )
-        audio += weight * np.sin(harmonic * phase)
-    return (0.05 * audio * np.sin(2 * np.pi * time) ** 2).astype("float32")
-
-
-def sample_outputs(folder):
-    """What the models of a preset make of `sample_audio()`, in some numbers.
-
-    Returns:
-        A dictionary from file to a list of floats.
-    """
-    audio = sample_audio()[np.newaxis]
-    model = keras.models.load_model(folder / preset_files.KERAS, compile=False)
-    outputs = {preset_files.KERAS: model.predict(audio, verbose=0)}
-    for name in (preset_files.WHOLE, preset_files.STREAMING):
-        outputs[name] = tflite.load(folder / name)(audio)
-    return {name: some_values(y) for name, y in outputs.items()}
-
-
-def some_values(output):
-    """At most 32 values of an output, from its start to its end."""
-    values = np.ravel(
-        next(iter(output.values()), None)
-        if isinstance(output, dict)
-        else output
-    )
-    chosen = np.linspace(0, len(values) - 1, min(32, len(values)))
-    return [round(float(values[int(i)]), 6) for i in chosen]
 
 
 def page():

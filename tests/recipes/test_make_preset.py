@@ -39,11 +39,12 @@ def run(tmp_path_factory):
 def folder(run, tmp_path_factory):
     """Where its preset was made."""
     import make_preset
+    import preset_card
 
     out = tmp_path_factory.mktemp("presets")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(
-            make_preset.TABLES["data"],
+            preset_card.TABLES["data"],
             "words",
             {
                 "name": "tones",
@@ -51,7 +52,7 @@ def folder(run, tmp_path_factory):
                 "attribution": "nobody",
             },
         )
-        patch.setattr(make_preset, "SYNTHETIC_SIZES", {"kws": 70})
+        patch.setattr(preset_card, "SYNTHETIC_SIZES", {"kws": 70})
         assert make_preset.main([str(run), NAME, "--out", str(out)]) == 0
     return out
 

@@ -59,13 +59,13 @@ def test_card_and_files(name):
 
 @EVERY_PRESET
 def test_keras_model_on_a_fixed_sound(name):
-    import make_preset
+    import preset_card
 
     card, model = models.preset_card(name), models.from_preset(name)
     assert (model.task, model.labels) == (card["task"], card["labels"])
     assert model.count_params() >= card["parameters"]
-    output = model.predict(make_preset.sample_audio()[np.newaxis], verbose=0)
-    found = make_preset.some_values(output)
+    output = model.predict(preset_card.sample_audio()[np.newaxis], verbose=0)
+    found = preset_card.some_values(output)
     assert_values(found, card["sample"][preset_files.KERAS])
 
 
@@ -73,12 +73,12 @@ def test_keras_model_on_a_fixed_sound(name):
 @EVERY_PRESET
 @pytest.mark.parametrize("streaming", [False, True])
 def test_files_on_a_fixed_sound(name, streaming):
-    import make_preset
+    import preset_card
 
     expected = models.preset_card(name)["sample"]
-    output = tflite.load(name, streaming=streaming)(make_preset.sample_audio())
+    output = tflite.load(name, streaming=streaming)(preset_card.sample_audio())
     file = preset_files.STREAMING if streaming else preset_files.WHOLE
-    assert_values(make_preset.some_values(output), expected[file])
+    assert_values(preset_card.some_values(output), expected[file])
     # Rounding the weights changes little.
     kept = np.array(expected[preset_files.KERAS])
     error = np.abs(np.array(expected[file]) - kept).max()
@@ -89,11 +89,11 @@ def test_files_on_a_fixed_sound(name, streaming):
 @EVERY_PRESET
 def test_synthetic_speech(name):
     pytest.importorskip("espeakng_loader")
-    import make_preset
+    import preset_card
 
-    file = make_preset.File(preset_files.FOLDER / name / preset_files.WHOLE)
+    file = preset_card.File(preset_files.FOLDER / name / preset_files.WHOLE)
     expected = models.preset_card(name)["metrics"]["further"]
-    found = make_preset.synthetic_metrics(file)
+    found = preset_card.synthetic_metrics(file)
     assert list(found) == list(expected)
     for title, scores in found.items():
         assert_scores(scores, expected[title])
@@ -102,16 +102,16 @@ def test_synthetic_speech(name):
 @pytest.mark.nightly
 @EVERY_PRESET
 def test_whole_test_set(name, tmp_path):
-    import make_preset
+    import preset_card
     from trainer.run_folder import RunFolder
 
     card = models.preset_card(name)
     data = os.environ.get(VARIABLES[card["task"]])
     if not data:
         pytest.skip(f"set {VARIABLES[card['task']]} to the folder of the data")
-    file = make_preset.File(preset_files.FOLDER / name / preset_files.WHOLE)
+    file = preset_card.File(preset_files.FOLDER / name / preset_files.WHOLE)
     trained = card["trained"]
-    task = make_preset.open_data(
+    task = preset_card.open_data(
         file.runner,
         data,
         sizes=trained["sizes"],
