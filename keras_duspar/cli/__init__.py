@@ -9,6 +9,6 @@ from keras_duspar.utils import lazy
 lazy.attach(
     __name__,
     {
-        ".main": ["CommandError", "main"],
+        ".main": "CommandError main",
     },
 )

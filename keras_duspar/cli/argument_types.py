@@ -1,4 +1,4 @@
-"""Types of arguments, which refuse what a command cannot use."""
+"""Arguments of several commands: types that refuse what cannot be used."""
 
 import argparse
 
@@ -18,6 +18,17 @@ def positive(kind):
 
     convert.__name__ = f"positive {kind.__name__}"
     return convert
+
+
+def add_window(parser, help, default=None):
+    """Adds `--window`, so many seconds of a stream."""
+    parser.add_argument(
+        "--window",
+        type=positive(float),
+        default=default,
+        metavar="SECONDS",
+        help=help,
+    )
 
 
 def probability(text):

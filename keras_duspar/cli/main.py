@@ -1,6 +1,7 @@
 """Finds the subcommand, runs it and explains what went wrong."""
 
 import argparse
+import contextlib
 import importlib
 import os
 import pkgutil
@@ -13,6 +14,15 @@ from keras_duspar.utils.audio_files import AudioFileError
 
 class CommandError(Exception):
     """What the user can do something about; the message says what."""
+
+
+@contextlib.contextmanager
+def explaining():
+    """What functions say of bad arguments and files, they say to the user."""
+    try:
+        yield
+    except (ValueError, OSError) as e:
+        raise CommandError(str(e)) from e
 
 
 def main(arguments=None):

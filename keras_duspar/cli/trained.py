@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 
 from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.main import explaining
 from keras_duspar.models import preset_files
 from keras_duspar.utils import checks
 from keras_duspar.utils.audio_files import SAMPLE_RATE
@@ -62,10 +63,8 @@ def load(path, task, labels=None):
         output.
     """
     if preset_files.names_preset(path):
-        try:
+        with explaining():
             folder = preset_files.preset_folder(path, "--model")
-        except ValueError as e:
-            raise CommandError(str(e)) from e
         # A word is short, and its scores are a mean over all of it.
         path = folder / (
             preset_files.WHOLE if task == "kws" else preset_files.STREAMING
@@ -118,10 +117,8 @@ class TFLiteModel:
     def __init__(self, path, task, labels=None):
         from keras_duspar import tflite  # noqa: PLC0415
 
-        try:
+        with explaining():
             self._runners = [tflite.load(path)]
-        except (ValueError, OSError) as e:
-            raise CommandError(str(e)) from e
         (runner,) = self._runners
         check_task(path, runner.task, task)
         self.sample_rate, self.hop = runner.sample_rate, runner.hop

@@ -11,6 +11,7 @@ import json
 from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.commands import inspect
 from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.main import explaining
 from keras_duspar.utils.audio_files import read_mono
 
 
@@ -58,7 +59,7 @@ def run(arguments):
     from keras_duspar import tflite  # noqa: PLC0415
     from keras_duspar.tflite import measuring  # noqa: PLC0415
 
-    try:
+    with explaining():
         if arguments.path[0] == "inspect" and len(arguments.path) > 1:
             # As of version 0.1, before there was a command of this name.
             arguments.path = arguments.path[1:]
@@ -72,8 +73,6 @@ def run(arguments):
         found = tflite.measure(
             paths, audio, arguments.seconds, arguments.threads
         )
-    except (ValueError, OSError) as e:
-        raise CommandError(str(e)) from e
     if arguments.json:
         print(json.dumps([m.to_dict() for m in found], indent=1))
     else:

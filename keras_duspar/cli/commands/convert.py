@@ -14,8 +14,9 @@ with --ops builtin run in any TFLite runtime, more slowly.
 import numpy as np
 
 from keras_duspar.cli import trained
+from keras_duspar.cli.argument_types import add_window
 from keras_duspar.cli.argument_types import positive
-from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.main import explaining
 from keras_duspar.utils.audio_files import read_mono
 
 OPTIONS = (
@@ -77,11 +78,9 @@ def add_arguments(parser):
         metavar="N",
         help="frames that a chunk of a stream completes (default: 1)",
     )
-    parser.add_argument(
-        "--window",
-        type=positive(float),
-        metavar="SECONDS",
-        help="with --streaming: how far a keyword spotter's scores look back, "
+    add_window(
+        parser,
+        "with --streaming: how far a keyword spotter's scores look back, "
         "which listening needs, such as 1 (default: to the beginning)",
     )
     parser.add_argument(
@@ -126,15 +125,30 @@ def read_model(arguments):
     return file, config, options
 
 
+def export(arguments, function, *names):
+    """Calls a function that makes a folder of files of the model.
+
+    Args:
+        arguments: Those of the command.
+        function: Takes the model's file, the folder and keyword arguments.
+        *names: Of the command's own arguments among these.
+
+    Returns:
+        What the function returns.
+    """
+    with explaining():
+        file, _, options = read_model(arguments)
+        options |= {name: getattr(arguments, name) for name in names}
+        return function(file, arguments.folder, **options)
+
+
 def run(arguments):
     """Runs the command."""
     from keras_duspar import tflite  # noqa: PLC0415
 
     options = {name: getattr(arguments, name) for name in OPTIONS}
-    try:
+    with explaining():
         file, config, rounding = read_model(arguments)
         options["task"] = options["task"] or config.get("task")
         path = tflite.convert(file, arguments.path, **options, **rounding)
-    except (ValueError, OSError) as e:
-        raise CommandError(str(e)) from e
     print(tflite.inspect(path))

@@ -13,9 +13,9 @@ import time
 import numpy as np
 
 from keras_duspar.cli import trained
-from keras_duspar.cli.listening import for_each
-from keras_duspar.cli.listening import listening
 from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.recordings import for_each
+from keras_duspar.cli.recordings import listening
 from keras_duspar.utils.audio_files import Resampler
 from keras_duspar.utils.audio_files import writing
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from keras_duspar.cli import trained
 from keras_duspar.cli.argument_types import positive
-from keras_duspar.cli.listening import progress
 from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.main import explaining
+from keras_duspar.cli.recordings import progress
 from keras_duspar.utils.audio_files import read_mono
 
 SUFFIXES = (".wav", ".flac", ".ogg", ".mp3")
@@ -87,12 +88,10 @@ def run(arguments):
     from keras_duspar.streaming import Detector  # noqa: PLC0415
     from keras_duspar.streaming.evaluation import Evaluation  # noqa: PLC0415
 
-    try:
+    with explaining():
         runner = tflite.load(arguments.model)
         trained.check_task(arguments.model, runner.task, "kws")
         detector = Detector(runner)
-    except (ValueError, OSError) as e:
-        raise CommandError(str(e)) from e
     words = [
         label
         for label, threshold in zip(

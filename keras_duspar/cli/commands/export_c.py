@@ -6,9 +6,8 @@ no library, and a program that compares them with Keras. What the model needs
 of flash, memory and MACs is printed.
 """
 
-from keras_duspar.cli.argument_types import positive
+from keras_duspar.cli.argument_types import add_window
 from keras_duspar.cli.commands import convert
-from keras_duspar.cli.main import CommandError
 
 
 def add_arguments(parser):
@@ -19,12 +18,7 @@ def add_arguments(parser):
         "--name",
         help="how files and functions are called (default: as the folder)",
     )
-    parser.add_argument(
-        "--window",
-        type=positive(float),
-        metavar="SECONDS",
-        help="average over the last seconds, not over everything",
-    )
+    add_window(parser, "average over the last seconds, not over everything")
     convert.add_rounding(parser)
 
 
@@ -32,9 +26,4 @@ def run(arguments):
     """Runs the command."""
     import keras_duspar  # noqa: PLC0415
 
-    try:
-        file, _, options = convert.read_model(arguments)
-        options |= {"name": arguments.name, "window": arguments.window}
-        keras_duspar.export_c(file, arguments.folder, **options)
-    except (ValueError, OSError) as e:
-        raise CommandError(str(e)) from e
+    convert.export(arguments, keras_duspar.export_c, "name", "window")

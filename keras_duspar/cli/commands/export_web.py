@@ -5,9 +5,8 @@ put on any host of files; "python -m http.server --directory FOLDER" shows it
 here.
 """
 
-from keras_duspar.cli.argument_types import positive
+from keras_duspar.cli.argument_types import add_window
 from keras_duspar.cli.commands import convert
-from keras_duspar.cli.main import CommandError
 
 
 def add_arguments(parser):
@@ -17,13 +16,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--title", help="the page's title (default: the model's name)"
     )
-    parser.add_argument(
-        "--window",
-        type=positive(float),
-        default=1.0,
-        metavar="SECONDS",
-        help="average over the last seconds (default: 1)",
-    )
+    add_window(parser, "average over the last seconds (default: 1)", 1.0)
     convert.add_rounding(parser)
 
 
@@ -31,10 +24,6 @@ def run(arguments):
     """Runs the command."""
     import keras_duspar  # noqa: PLC0415
 
-    try:
-        file, _, options = convert.read_model(arguments)
-        options |= {"title": arguments.title, "window": arguments.window}
-        folder = keras_duspar.export_web(file, arguments.folder, **options)
-    except (ValueError, OSError) as e:
-        raise CommandError(str(e)) from e
+    function = keras_duspar.export_web
+    folder = convert.export(arguments, function, "title", "window")
     print(f"{folder}: python -m http.server --directory {folder}")

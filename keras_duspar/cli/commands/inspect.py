@@ -3,7 +3,7 @@
 import dataclasses
 import json
 
-from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.main import explaining
 
 
 def add_arguments(parser):
@@ -21,10 +21,8 @@ def run(arguments):
     from keras_duspar import tflite  # noqa: PLC0415
 
     for path in arguments.path:
-        try:
+        with explaining():
             found = tflite.inspect(path)
-        except (ValueError, OSError) as e:
-            raise CommandError(str(e)) from e
         if arguments.json:
             print(json.dumps(dataclasses.asdict(found)))
         else:

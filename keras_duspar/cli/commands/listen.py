@@ -19,6 +19,7 @@ from keras_duspar.cli.live import blocks_of
 from keras_duspar.cli.live import display
 from keras_duspar.cli.live import player
 from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.main import explaining
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 
@@ -100,7 +101,7 @@ def load(arguments):
     from keras_duspar.streaming import Detector  # noqa: PLC0415
 
     detector = enhancer = None
-    try:
+    with explaining():
         if arguments.model is not None:
             runner = tflite.load(arguments.model)
             trained.check_task(arguments.model, runner.task, "kws")
@@ -109,8 +110,6 @@ def load(arguments):
             enhancer = tflite.load(arguments.enhance)
             trained.check_task(arguments.enhance, enhancer.task, "se")
             enhancer.push(np.zeros(0, "int16"))  # says if it does not stream
-    except (ValueError, OSError) as e:
-        raise CommandError(str(e)) from e
     return detector, enhancer
 
 
@@ -120,13 +119,11 @@ def listen(blocks, detector, enhancer, meter, play, as_json):
     with display(meter) as show:
         for samples, rate in blocks:
             began, events, sound = time.perf_counter(), [], []
-            try:
+            with explaining():
                 if detector is not None:
                     events = detector.push(samples, rate)
                 if enhancer is not None:
                     sound = enhancer.push(samples, rate)
-            except ValueError as e:
-                raise CommandError(str(e)) from e
             meter.add(samples, rate, time.perf_counter() - began)
             for event in events:
                 show(describe(event, meter, as_json))

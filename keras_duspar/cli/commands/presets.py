@@ -6,7 +6,7 @@ name as --model. With names, everything that their cards say.
 
 import json
 
-from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.main import explaining
 from keras_duspar.cli.trained import TASKS
 from keras_duspar.models import preset_files
 from keras_duspar.models import preset_texts
@@ -25,13 +25,11 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs the command."""
-    try:
+    with explaining():
         cards = [
             preset_files.preset_card(name)
             for name in arguments.names or preset_files.presets()
         ]
-    except ValueError as e:
-        raise CommandError(str(e)) from e
     if arguments.json:
         for card in cards:
             print(json.dumps(card))

@@ -9,11 +9,12 @@ import json
 import numpy as np
 
 from keras_duspar.cli import trained
+from keras_duspar.cli.argument_types import add_window
 from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.argument_types import probability
-from keras_duspar.cli.listening import for_each
-from keras_duspar.cli.listening import listening
-from keras_duspar.cli.listening import too_short
+from keras_duspar.cli.recordings import for_each
+from keras_duspar.cli.recordings import listening
+from keras_duspar.cli.recordings import too_short
 
 
 def add_arguments(parser):
@@ -35,12 +36,8 @@ def add_arguments(parser):
         metavar="SECONDS",
         help="answer again and again, after so many seconds of the recording",
     )
-    parser.add_argument(
-        "--window",
-        type=positive(float),
-        default=1.0,
-        metavar="SECONDS",
-        help="how much is heard for each answer of --every (default: 1)",
+    add_window(
+        parser, "how much is heard for each answer of --every (default: 1)", 1.0
     )
     parser.add_argument(
         "--threshold",

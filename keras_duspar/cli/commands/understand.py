@@ -6,9 +6,9 @@ import json
 import numpy as np
 
 from keras_duspar.cli import trained
-from keras_duspar.cli.listening import for_each
-from keras_duspar.cli.listening import listening
-from keras_duspar.cli.listening import too_short
+from keras_duspar.cli.recordings import for_each
+from keras_duspar.cli.recordings import listening
+from keras_duspar.cli.recordings import too_short
 from keras_duspar.losses import ctc_decode
 
 
