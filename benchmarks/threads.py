@@ -21,7 +21,7 @@ from keras_duspar.profiling import text_table
 
 
 def measure(runners, audio, rounds):
-    """Milliseconds, a row a runner and a column a round."""
+    """Milliseconds, a row per runner and a column per round."""
     expected = runners[0](audio)
     times = np.zeros((len(runners), rounds))
     for turn in range(rounds):

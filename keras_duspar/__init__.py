@@ -8,47 +8,19 @@ __version__ = "0.1.0"
 lazy.attach(
     __name__,
     {
-        ".cells": [
-            "Cost",
-            "DeltaGRUCell",
-            "DuSpaRCell",
-            "DynamicGRUCell",
-            "EGRUCell",
-            "IRNNCell",
-            "LiGRUCell",
-            "MinGRUCell",
-            "Operand",
-            "RecurrentCell",
-            "SpaRCell",
-        ],
-        ".layers": [
-            "EGRU",
-            "IRNN",
-            "DeltaGRU",
-            "DuSpaR",
-            "DynamicGRU",
-            "LiGRU",
-            "MinGRU",
-            "SpaR",
-        ],
-        ".micro": ["export_c", "export_web"],
-        ".profiling": ["profile"],
-        ".quantization": ["QuantScheme", "quantize"],
+        ".cells": (
+            "Cost DeltaGRUCell DuSpaRCell DynamicGRUCell EGRUCell "
+            "IRNNCell LiGRUCell MinGRUCell Operand RecurrentCell "
+            "SpaRCell"
+        ),
+        ".layers": ("EGRU IRNN DeltaGRU DuSpaR DynamicGRU LiGRU MinGRU SpaR"),
+        ".micro": "export_c export_web",
+        ".profiling": "profile",
+        ".quantization": "QuantScheme quantize",
     },
-    modules=[
-        "audio",
-        "callbacks",
-        "cells",
-        "layers",
-        "losses",
-        "metrics",
-        "micro",
-        "models",
-        "native",
-        "profiling",
-        "quantization",
-        "streaming",
-        "tflite",
-    ],
+    modules=(
+        "audio callbacks cells layers losses metrics micro models "
+        "native profiling quantization streaming tflite"
+    ),
 )
 startup.prepare()

@@ -84,6 +84,7 @@ class Config(trainer.Config):
 
 class KeywordSpotting(trainer.Task):
     config_class = Config
+    batches_class = KeywordBatches
     metrics = (
         lambda: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
     )
@@ -99,19 +100,14 @@ class KeywordSpotting(trainer.Task):
             labels=self.data.labels, **self.recurrent_arguments()
         )
 
-    def batches(self, split, training=False):
-        return KeywordBatches(
-            self.data,
-            split,
-            self.config.batch_size,
-            training,
-            self.config.seed,
-            noise_probability=self.config.noise_share,
-            noise_snrs_db=self.config.noise_snr,
-            made_noise=0.5,
-            gain_db=self.config.gain_db,
-            context=self.context_frames * HOP,
-        )
+    def batch_options(self):
+        return {
+            "noise_probability": self.config.noise_share,
+            "noise_snrs_db": self.config.noise_snr,
+            "made_noise": 0.5,
+            "gain_db": self.config.gain_db,
+            "context": self.context_frames * HOP,
+        }
 
     @property
     def context_frames(self):

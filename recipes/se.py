@@ -71,6 +71,7 @@ class Config(trainer.Config):
 
 class SpeechEnhancement(trainer.Task):
     config_class = Config
+    batches_class = EnhancementBatches
     best_by = ("-val_loss",)
 
     def build(self):
@@ -78,17 +79,12 @@ class SpeechEnhancement(trainer.Task):
             mask_floor=self.config.mask_floor, **self.recurrent_arguments()
         )
 
-    def batches(self, split, training=False):
-        return EnhancementBatches(
-            self.data,
-            split,
-            self.config.batch_size,
-            training,
-            self.config.seed,
-            segment=self.segment,
-            pad_multiple=SAMPLE_RATE,
-            swap_noise=self.config.swap_noise,
-        )
+    def batch_options(self):
+        return {
+            "segment": self.segment,
+            "pad_multiple": SAMPLE_RATE,
+            "swap_noise": self.config.swap_noise,
+        }
 
     @property
     def segment(self):

@@ -90,6 +90,7 @@ class CTCAndCrossEntropy(losses.CTC):
 
 class IntentRecognition(trainer.Task):
     config_class = Config
+    batches_class = IntentBatches
     tested = "commands"
 
     def build(self):
@@ -104,15 +105,8 @@ class IntentRecognition(trainer.Task):
         model = models.intent_recognizer(units=1, num_layers=layers)
         return models.group_samples(model)
 
-    def batches(self, split, training=False):
-        return IntentBatches(
-            self.data,
-            split,
-            self.config.batch_size,
-            training,
-            self.config.seed,
-            pad_multiple=16384,
-        )
+    def batch_options(self):
+        return {"pad_multiple": 16384}
 
     def feed(self, batch):
         audio, targets = batch

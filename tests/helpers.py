@@ -36,6 +36,29 @@ def randomize(layer, scale=0.6, seed=7):
         w.assign(value if w.constraint is None else w.constraint(value))
 
 
+def saved_and_loaded(value):
+    """What Keras makes of its own description of an object."""
+    return keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(value)
+    )
+
+
+def keyword_layers(x):
+    """Windows over time in every way that Keras has, with normalization."""
+    layers = keras.layers
+    x = layers.BatchNormalization()(x)
+    x = layers.Conv1D(8, 3, 2, padding="causal", activation="relu")(x)
+    x = layers.RMSNormalization()(x)
+    x = layers.ZeroPadding1D((4, 0))(x)
+    x = layers.SeparableConv1D(5, 3, dilation_rate=2, name="separable")(x)
+    x = layers.LayerNormalization()(x)
+    x = layers.ZeroPadding1D((2, 0))(x)
+    x = layers.ReLU()(layers.DepthwiseConv1D(3, name="depthwise")(x))
+    x = keras_duspar.DuSpaR(4, return_sequences=True, name="duspar")(x)
+    x = layers.MaxPooling1D(2)(x)
+    return layers.TimeDistributed(layers.Dense(3))(x)
+
+
 def weights_of(layer):
     """A layer's or cell's weights by name, below the cell."""
     cell = getattr(layer, "cell", layer)

@@ -5,9 +5,9 @@ from keras_duspar.utils import lazy
 lazy.attach(
     __name__,
     {
-        ".framing": ["Frames", "OverlapAdd"],
-        ".log_mel": ["LogMel", "mel_filters"],
-        ".pooling": ["TemporalPooling"],
-        ".spec_augment": ["SpecAugment"],
+        ".framing": "Frames OverlapAdd",
+        ".log_mel": "LogMel mel_filters",
+        ".pooling": "TemporalPooling",
+        ".spec_augment": "SpecAugment",
     },
 )

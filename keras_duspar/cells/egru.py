@@ -6,7 +6,6 @@ from keras import ops
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.gated import GatedCell
-from keras_duspar.cells.numerics import tanh
 from keras_duspar.rounding import arithmetic
 from keras_duspar.utils import checks
 
@@ -115,13 +114,7 @@ class EGRUCell(GatedCell):
 
     def step(self, inputs, states, training=False):
         x, y = self.operands(inputs, states[0], training)
-        x_sums, y_sums = self.sums(x, y)
-        x_z, x_r, x_g = ops.split(x_sums + self.bias[0], 3, axis=-1)
-        y_z, y_r, y_g = ops.split(y_sums + self.bias[1], 3, axis=-1)
-        z = ops.sigmoid(x_z + y_z)
-        r = ops.sigmoid(x_r + y_r)
-        g = tanh(x_g + r * y_g)
-        c = z * states[1] + (1 - z) * g
+        _, c = self.gru(x, y, states[1])
         event = self._event(c - self.threshold)
         output = event * c
         return output, [output, c - event * self.threshold], {"x": x, "y": y}

@@ -70,7 +70,7 @@ class LinearCell(RecurrentCell):
         return self.rounded("x", self.drop_inputs(inputs, training))
 
     def candidate(self, operand):
-        """The state that the cell moves towards."""
+        """The state that the cell moves toward."""
         raise NotImplementedError(
             f"{type(self).__name__} must implement `candidate()`."
         )

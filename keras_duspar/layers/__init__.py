@@ -5,17 +5,10 @@ from keras_duspar.utils import lazy
 lazy.attach(
     __name__,
     {
-        ".base": ["RecurrentLayer"],
-        ".recurrent": [
-            "EGRU",
-            "IRNN",
-            "DeltaGRU",
-            "DuSpaR",
-            "DynamicGRU",
-            "LiGRU",
-            "MinGRU",
-            "SpaR",
-        ],
-        ".registry": ["get", "names", "register"],
+        ".base": "RecurrentLayer",
+        ".recurrent": (
+            "EGRU IRNN DeltaGRU DuSpaR DynamicGRU LiGRU MinGRU SpaR"
+        ),
+        ".registry": "get names register",
     },
 )

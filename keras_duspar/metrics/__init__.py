@@ -5,9 +5,9 @@ from keras_duspar.utils import lazy
 lazy.attach(
     __name__,
     {
-        ".enhancement": ["evaluate_enhancement"],
-        ".pesq": ["pesq_wb"],
-        ".si_sdr": ["si_sdr"],
-        ".stoi": ["stoi"],
+        ".enhancement": "evaluate_enhancement",
+        ".pesq": "pesq_wb",
+        ".si_sdr": "si_sdr",
+        ".stoi": "stoi",
     },
 )

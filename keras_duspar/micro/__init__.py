@@ -2,4 +2,4 @@
 
 from keras_duspar.utils import lazy
 
-lazy.attach(__name__, {".c_source": ["export_c"], ".web_page": ["export_web"]})
+lazy.attach(__name__, {".c_source": "export_c", ".web_page": "export_web"})

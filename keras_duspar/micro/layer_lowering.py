@@ -15,7 +15,7 @@ from keras_duspar.micro.lowering import lowers
 from keras_duspar.quantization import QuantizedDense
 from keras_duspar.streaming import layer_rules
 from keras_duspar.streaming.graph import NestedModel
-from keras_duspar.streaming.windows import SlidingMean
+from keras_duspar.streaming.sliding_mean import SlidingMean
 from keras_duspar.tflite import encoding
 from keras_duspar.tflite import front_end
 

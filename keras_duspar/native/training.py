@@ -93,7 +93,7 @@ def training_memory(limit=None):
 
     Between the forward and the backward pass of a layer the library keeps
     the gates of all time steps: 8 bytes for each unit and, with DuSpaR, each
-    feature, a time step and sequence. It uses the same memory in every
+    feature, per time step and sequence. It uses the same memory in every
     training step. What does not fit below the limit is computed again, which
     takes longer and gives the same.
 

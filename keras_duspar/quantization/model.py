@@ -288,7 +288,7 @@ def _changed_value(value, change):
 
 
 def _find_class(serialized):
-    """The layer class of a serialised layer, `None` for other objects."""
+    """The layer class of a serialized layer, `None` for other objects."""
     found = None
     if serialized.get("registered_name"):
         name = serialized["registered_name"]

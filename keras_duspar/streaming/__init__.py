@@ -5,10 +5,10 @@ from keras_duspar.utils import lazy
 lazy.attach(
     __name__,
     {
-        ".detector": ["Detector", "Event"],
+        ".detector": "Detector Event",
         # Behind the rules of Keras' layers, which one's own must not precede.
-        ".layer_rules": ["Recurrent", "register_stream"],
-        ".rules": ["Signal", "State", "StreamRule"],
-        ".stream": ["Stream"],
+        ".layer_rules": "Recurrent register_stream",
+        ".rules": "Signal State StreamRule",
+        ".stream": "Stream",
     },
 )

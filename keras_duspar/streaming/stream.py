@@ -8,7 +8,7 @@ from keras_duspar.streaming.graph import Graph
 from keras_duspar.streaming.layer_rules import DelayedOverlapAdd
 from keras_duspar.streaming.layer_rules import FrontEnd
 from keras_duspar.streaming.rules import Signal
-from keras_duspar.streaming.windows import window_rules
+from keras_duspar.streaming.sliding_mean import sliding_rules
 from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils.functional import functional
@@ -79,7 +79,7 @@ class Stream:
         kind = _input_kind(model)
         rules, self.window = dict(rules or {}), None
         if window is not None:
-            found, self.window = window_rules(model, self.frames, window)
+            found, self.window = sliding_rules(model, self.frames, window)
             rules = found | rules
         signal = Signal(kind, steps=self.frames, most=self.frames)
         self.graph = Graph(model, [signal], rules)

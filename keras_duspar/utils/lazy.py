@@ -11,18 +11,21 @@ import types
 _waiting = []
 
 
-def attach(package, names, modules=()):
+def attach(package, names, modules=""):
     """Gives a package its public names, without importing their modules.
 
     Args:
         package: String, the package's `__name__`.
-        names: Dictionary of module, as in a relative import, to a list of
-            the public names that it defines.
-        modules: List of the package's modules that are public themselves.
+        names: Dictionary of module, as in a relative import, to the public
+            names that it defines, with spaces between them.
+        modules: The package's modules that are public themselves, likewise.
+            Default: none.
     """
     module = sys.modules[package]
-    module._homes = {n: home for home, found in names.items() for n in found}
-    module.__all__ = sorted([*module._homes, *modules])
+    module._homes = {
+        name: home for home, found in names.items() for name in found.split()
+    }
+    module.__all__ = sorted([*module._homes, *modules.split()])
     module.__class__ = _Package
 
 

@@ -151,7 +151,7 @@ def from_folders(
         speakers.setdefault(_speaker(path, clean), []).append(path)
     if len(speakers) < 3:
         raise DataError(
-            "`clean` must hold at least 3 speakers, one a split: folders, or "
+            "`clean` must hold at least 3 speakers, one per split: folders, or "
             "names that begin with the speaker and `_` or `-`. Received: "
             f"{len(speakers)} in '{clean}'."
         )

@@ -25,7 +25,7 @@ class Batches:
     training the order is drawn anew for every epoch, of the labels in the
     data's `per_epoch` so many items each, and a last batch that would not be
     full is left out; else the order is fixed and every item is
-    served once an epoch.
+    served once per epoch.
 
     Args:
         data: A `Dataset`.

@@ -19,8 +19,9 @@ class Task:
         progress: Boolean, whether to show progress bars.
     """
 
-    # The recipe's subclass of `Config`.
+    # The recipe's subclasses of `Config` and of `datasets.steps.Batches`.
     config_class = None
+    batches_class = None
     # Metrics of an epoch that tell the best one, in order; "-" is for those
     # that should be small.
     best_by = ("val_accuracy", "-val_loss")
@@ -52,9 +53,9 @@ class Task:
         """The model that is trained, saved and deployed."""
         raise NotImplementedError
 
-    def batches(self, split, training=False):
-        """The `datasets.steps.Batches` of a split."""
-        raise NotImplementedError
+    def batch_options(self):
+        """Further arguments of `batches_class`."""
+        return {}
 
     def loss(self, phase):
         """What is minimized in a phase, as `model.compile()` takes it."""
@@ -94,6 +95,17 @@ class Task:
     def feed(self, batch):
         """What the model and the loss take, from a batch of `batches()`."""
         return batch
+
+    def batches(self, split, training=False):
+        """The batches of a split."""
+        return self.batches_class(
+            self.data,
+            split,
+            self.config.batch_size,
+            training,
+            self.config.seed,
+            **self.batch_options(),
+        )
 
     def unpadded(self, split, count=None):
         """Yields audio without padding, for statistics and profiles."""

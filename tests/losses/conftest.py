@@ -60,6 +60,26 @@ def evaluate():
     return compute
 
 
+@pytest.fixture
+def check_slope(gradient, speech_like):
+    """A function that compares gradients with differences of a reference."""
+
+    def check(loss, reference, pair, step, rtol):
+        clean, noisy = pair
+        slope = gradient(
+            lambda x: keras.ops.sum(loss(clean, x)), noisy.astype("float32")
+        )
+        way = speech_like(2) * step
+        for i in range(2):
+            up = reference(clean[i], noisy[i] + way[i])
+            down = reference(clean[i], noisy[i] - way[i])
+            np.testing.assert_allclose(
+                np.dot(slope[i], way[i]), (up - down) / 2, rtol=rtol
+            )
+
+    return check
+
+
 @pytest.fixture(scope="session")
 def mixtures(speech_data):
     """Sixty real mixtures `(clean, noisy)` at SNRs from 0 to 15 dB."""

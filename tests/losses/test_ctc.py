@@ -9,6 +9,7 @@ from keras_duspar.losses import CTC
 from keras_duspar.losses import ctc_decode
 from keras_duspar.losses import ctc_loss
 from keras_duspar.losses import pack_ctc_targets
+from tests.helpers import saved_and_loaded
 
 # Labels and valid frames of five examples; the class 0 is a label like any
 # other, repeated labels need a blank between them.
@@ -188,9 +189,7 @@ def test_loss_class_reads_the_packed_lengths(logits):
 @pytest.mark.any_backend
 def test_config_round_trip():
     loss = CTC(blank=0, zero_infinity=True, reduction="sum", name="mine")
-    again = keras.saving.deserialize_keras_object(
-        keras.saving.serialize_keras_object(loss)
-    )
+    again = saved_and_loaded(loss)
     assert isinstance(again, CTC)
     assert again.get_config() == loss.get_config()
     assert (again.blank, again.zero_infinity) == (0, True)

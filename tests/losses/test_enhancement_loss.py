@@ -1,6 +1,5 @@
 """The sum of the losses, and what all losses on waveforms have in common."""
 
-import keras
 import numpy as np
 import pytest
 
@@ -9,6 +8,7 @@ from keras_duspar.losses import PMSQE
 from keras_duspar.losses import STOI
 from keras_duspar.losses import Enhancement
 from keras_duspar.losses import NegativeSISNR
+from tests.helpers import saved_and_loaded
 
 LOSSES = [NegativeSISNR, PMSQE, STOI, Enhancement]
 
@@ -77,9 +77,7 @@ def test_model_trains_on_audio_of_any_length(speech_like):
 @pytest.mark.any_backend
 def test_config_round_trip():
     loss = Enhancement(1, 2, 3, 4, reduction="sum", name="mine")
-    again = keras.saving.deserialize_keras_object(
-        keras.saving.serialize_keras_object(loss)
-    )
+    again = saved_and_loaded(loss)
     assert isinstance(again, Enhancement)
     assert again.get_config() == loss.get_config()
     assert again.si_snr_weight == 4

@@ -1,9 +1,9 @@
-import keras
 import numpy as np
 import pytest
 from keras import ops
 
 from keras_duspar.losses import NegativeSISNR
+from tests.helpers import saved_and_loaded
 
 
 def angle_si_snr(target, estimate):
@@ -66,9 +66,7 @@ def test_perfect_estimate_is_bounded(pair, evaluate):
 @pytest.mark.any_backend
 def test_config_round_trip():
     loss = NegativeSISNR(epsilon=1e-4, reduction="sum", name="mine")
-    again = keras.saving.deserialize_keras_object(
-        keras.saving.serialize_keras_object(loss)
-    )
+    again = saved_and_loaded(loss)
     assert isinstance(again, NegativeSISNR)
     assert again.get_config() == loss.get_config()
     assert again.epsilon == 1e-4

@@ -78,7 +78,7 @@ def test_every_kernel(runner, rng):
 
 
 def test_stacked_layers(runner, rng):
-    """Neighbours, whose states nobody reads and which start from zeros."""
+    """Neighbors, whose states nobody reads and which start from zeros."""
     pairs = [
         common.make_weights("duspar", n, UNITS, seed=n)
         for n in (FEATURES, UNITS, UNITS)

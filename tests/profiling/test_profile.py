@@ -161,7 +161,7 @@ def test_convolution_without_padding_keeps_the_rate(rng):
     profile = keras_duspar.profile(model, x, 100)
     rates = [layer.steps_per_second for layer in profile.layers]
     assert rates[:3] == [100, 100, 100]
-    assert rates[3] == pytest.approx(100 / 11)  # once a sequence
+    assert rates[3] == pytest.approx(100 / 11)  # once per sequence
 
 
 def test_embedding_and_a_layer_behind_the_last_step(rng):

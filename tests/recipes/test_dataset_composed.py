@@ -182,7 +182,7 @@ def test_trim_finds_no_word():
     assert len(composed_commands.trim(click)) == 0
 
 
-def test_a_folder_of_speech_commands_is_recognised(folder, tmp_path):
+def test_a_folder_of_speech_commands_is_recognized(folder, tmp_path):
     data = sources.load(
         "slu", folder, (31, 31, 31), cache_dir=tmp_path, progress=False
     )

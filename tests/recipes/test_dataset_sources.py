@@ -289,7 +289,7 @@ def test_real_mixtures(speech_data):
         assert 10 * np.log10(ratio) == pytest.approx(item.snr_db, abs=0.01)
 
 
-def test_a_folder_is_recognised(speech_data, voicebank, tmp_path):
+def test_a_folder_is_recognized(speech_data, voicebank, tmp_path):
     for task, folder, name in (
         ("kws", speech_data / "kws", "Speech Commands, 30 words"),
         ("slu", speech_data / "slu", "slu, 10 intents"),

@@ -119,7 +119,7 @@ def test_model_gives_the_result_and_the_profile(run):
 def test_enhancement_begins_with_slow_gates(run):
     task, out = run
     if task != "se":
-        pytest.skip("only enhancement takes a thousand steps a second")
+        pytest.skip("only enhancement takes a thousand steps per second")
     model = keras.models.load_model(out / "model.keras")
     cell = model.get_layer("recurrent_1").cell
     for half in (cell.feedforward, cell.feedback):

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from keras import layers
 
-import keras_duspar
 from keras_duspar import audio
 from keras_duspar.streaming import Stream
 from tests.helpers import assert_close
+from tests.helpers import keyword_layers
 from tests.helpers import randomize
 
 # Chunks of steps that each is streamed in; whether shapes stay the same.
@@ -68,17 +68,7 @@ def test_windows(name, frames, rng):
 def test_a_keyword_model(frames, rng):
     """Causal in every way that Keras has, with normalization and a summary."""
     inputs = keras.Input((None, 6))
-    x = layers.BatchNormalization()(inputs)
-    x = layers.Conv1D(8, 3, 2, padding="causal", activation="relu")(x)
-    x = layers.RMSNormalization()(x)
-    x = layers.ZeroPadding1D((4, 0))(x)
-    x = layers.SeparableConv1D(5, 3, dilation_rate=2, name="separable")(x)
-    x = layers.LayerNormalization()(x)
-    x = layers.ZeroPadding1D((2, 0))(x)
-    x = layers.ReLU()(layers.DepthwiseConv1D(3, name="depthwise")(x))
-    x = keras_duspar.DuSpaR(4, return_sequences=True)(x)
-    x = layers.MaxPooling1D(2)(x)
-    x = layers.TimeDistributed(layers.Dense(3))(x)
+    x = keyword_layers(inputs)
     most, mean = layers.GlobalMaxPooling1D, layers.GlobalAveragePooling1D
     outputs = [x, most()(x), mean(keepdims=True)(x)]
     model = keras.Model(inputs, outputs)

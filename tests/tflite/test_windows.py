@@ -8,6 +8,7 @@ from keras import layers
 import keras_duspar
 from keras_duspar import tflite
 from tests.helpers import assert_close
+from tests.helpers import keyword_layers
 from tests.helpers import randomize
 
 pytestmark = pytest.mark.any_backend
@@ -16,16 +17,7 @@ pytestmark = pytest.mark.any_backend
 def keyword_model():
     """With a stride, so that not every frame brings an output."""
     inputs = keras.Input((None, 6))
-    x = layers.BatchNormalization()(inputs)
-    x = layers.Conv1D(8, 3, 2, padding="causal", activation="relu")(x)
-    x = layers.RMSNormalization()(x)
-    x = layers.ZeroPadding1D((4, 0))(x)
-    x = layers.SeparableConv1D(5, 3, dilation_rate=2, name="separable")(x)
-    x = layers.ZeroPadding1D((2, 0))(x)
-    x = layers.ReLU()(layers.DepthwiseConv1D(3, name="depthwise")(x))
-    x = keras_duspar.DuSpaR(4, return_sequences=True, name="duspar")(x)
-    x = layers.MaxPooling1D(2)(x)
-    x = layers.TimeDistributed(layers.Dense(3))(x)
+    x = keyword_layers(inputs)
     outputs = {
         "frames": x,
         "most": layers.GlobalMaxPooling1D()(x),

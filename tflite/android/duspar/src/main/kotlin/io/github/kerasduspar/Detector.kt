@@ -83,7 +83,7 @@ class Detector private constructor(
      * Takes what was recorded.
      *
      * @param samples any number of them, from -1 to 1
-     * @param rate samples a second, from 8000 to 48000; by default the model's
+     * @param rate samples per second, from 8000 to 48000; by default the model's
      * @return the events that are new
      */
     @JvmOverloads

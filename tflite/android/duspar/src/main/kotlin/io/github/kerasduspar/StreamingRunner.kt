@@ -125,7 +125,7 @@ class StreamingRunner private constructor(
      * NaN is silence, and what is beyond full scale is cut off there. Samples that fill no chunk wait for the next call.
      *
      * @param samples from -1 to 1
-     * @param rate samples a second, from 8000 to 48000; by default the model's
+     * @param rate samples per second, from 8000 to 48000; by default the model's
      * @return what [step] returns, for each chunk that is full
      */
     @JvmOverloads

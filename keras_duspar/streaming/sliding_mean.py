@@ -37,7 +37,7 @@ class SlidingMean(RunningMean):
         return self.finish(mean), {"ring": ring}
 
 
-def window_rules(model, frames, window):
+def sliding_rules(model, frames, window):
     """The rules of a stream whose means are over a window.
 
     Args:
