@@ -20,8 +20,7 @@ import numpy as np
 
 from keras_duspar import tflite
 from keras_duspar.streaming import Stream
-
-SAMPLE_RATE = 16000
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 
 def resident_megabytes():

@@ -23,10 +23,10 @@ import keras_duspar
 import trainer
 import yaml_tables
 from datasets import sources
-from datasets.base import SAMPLE_RATE
 from datasets.batches import KeywordBatches
 from keras_duspar import models
 from keras_duspar.utils import checks
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from trainer.config import check_range
 from trainer.config import setting
 from trainer.task import confusion_rows

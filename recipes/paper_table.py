@@ -18,8 +18,8 @@ import numpy as np
 
 import keras_duspar
 import paper
-from datasets.base import SAMPLE_RATE
 from keras_duspar.profiling import text_table
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from tasks import TASKS
 
 COLUMNS = (

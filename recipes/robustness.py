@@ -79,15 +79,13 @@ def find_noises(folder, data):
     return read_noises(paths)
 
 
-def measure(task, model, noises, levels_db=LEVELS_DB, snrs_db=SNRS_DB):
+def measure(task, model, noises):
     """Accuracies on the test split.
 
     Args:
         task: A `Task` that tells classes apart.
         model: Its model.
         noises: Dictionary from names to samples.
-        levels_db: Sequence of floats, the gains in decibels.
-        snrs_db: Sequence of floats, the signal-to-noise ratios in decibels.
 
     Returns:
         A dictionary, for `robustness.json`.
@@ -97,7 +95,7 @@ def measure(task, model, noises, levels_db=LEVELS_DB, snrs_db=SNRS_DB):
         return task.accuracy(model, "test", change)
 
     # A dictionary, so that the level as recorded is measured once.
-    levels = {level: accuracy(at_level(level)) for level in {0.0, *levels_db}}
+    levels = {level: accuracy(at_level(level)) for level in {0.0, *LEVELS_DB}}
     return {
         "task": task.config.task,
         "data": task.data.name,
@@ -105,7 +103,7 @@ def measure(task, model, noises, levels_db=LEVELS_DB, snrs_db=SNRS_DB):
         "accuracy": levels[0.0],
         "levels": [
             {"level_db": level, "accuracy": levels[level]}
-            for level in levels_db
+            for level in LEVELS_DB
         ],
         "noises": list(noises),
         "snrs": [
@@ -113,7 +111,7 @@ def measure(task, model, noises, levels_db=LEVELS_DB, snrs_db=SNRS_DB):
                 "snr_db": snr,
                 "accuracy": accuracy(with_noise(noises.values(), snr)),
             }
-            for snr in snrs_db
+            for snr in SNRS_DB
         ],
     }
 
@@ -124,7 +122,7 @@ def at_level(gain_db):
     return lambda audio: np.clip(gain * audio, -1, 1)
 
 
-def with_noise(noises, snr_db, seed=0):
+def with_noise(noises, snr_db):
     """A function that adds noise to one batch after the other.
 
     Each recording gets one of the noises, from anywhere in it. These choices
@@ -133,10 +131,9 @@ def with_noise(noises, snr_db, seed=0):
     Args:
         noises: Sequence of arrays.
         snr_db: Float, the ratio of the powers over the whole recording.
-        seed: Integer. Default: 0.
     """
     noises = list(noises)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
 
     def change(audio):
         noisy = np.empty_like(audio)

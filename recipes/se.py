@@ -22,12 +22,12 @@ import soundfile
 
 import trainer
 import yaml_tables
-from datasets.base import SAMPLE_RATE
 from datasets.batches import EnhancementBatches
 from keras_duspar import losses
 from keras_duspar import metrics
 from keras_duspar import models
 from keras_duspar.utils import checks
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from tasks import TASKS
 from trainer.config import setting
 

@@ -15,7 +15,6 @@ import numpy as np
 import soundfile
 
 from datasets import acoustics
-from datasets.base import SAMPLE_RATE
 from datasets.espeak import Espeak
 from datasets.mixing import mix
 from datasets.samples import resample
@@ -23,6 +22,7 @@ from datasets.synthesis import trim
 from keras_duspar import cli
 from keras_duspar import models
 from keras_duspar.cli.trained import DEFAULTS
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 WORDS = ("yes", "no", "stop", "left", "house")
 COMMAND = ("up", "house")

@@ -12,9 +12,9 @@ from inference import stacks
 from keras_duspar import models
 from keras_duspar import tflite
 from keras_duspar.native.sparse_ops import sparse_op_of
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from keras_duspar.utils.audio_files import read_mono
 
-RATE = 16000
 FRAMES = 1024  # of the recordings, at most, that recurrent layers get
 BUILDERS = {
     "kws": models.keyword_spotter,
@@ -31,10 +31,10 @@ def read_audio(folder, seconds):
     paths += sorted(pathlib.Path(folder).rglob("*.flac"))
     if not paths:
         raise SystemExit(f"No .wav or .flac file in {folder}.")
-    wanted, found = int(seconds * RATE), []
+    wanted, found = int(seconds * SAMPLE_RATE), []
     # From all over the folder, which is often sorted by what is said.
     for path in paths[:: max(1, len(paths) // 64)]:
-        found.append(read_mono(str(path), RATE)[: 3 * RATE])
+        found.append(read_mono(str(path), SAMPLE_RATE)[: 3 * SAMPLE_RATE])
         if sum(map(len, found)) >= wanted:
             break
     return np.concatenate(found)[:wanted].astype("float32")
@@ -131,7 +131,7 @@ def whole_lanes(peers, task, formats, model=None, audio=None, name="untrained"):
     build, (units, gru_units) = BUILDERS[task], PAPER[task]
     if audio is None:
         rng = np.random.default_rng(0)
-        audio = rng.normal(0, 0.1, 2 * RATE).astype("float32")
+        audio = rng.normal(0, 0.1, 2 * SAMPLE_RATE).astype("float32")
     if model is None:
         model = build("duspar", units)
         _adapt(model, audio)
@@ -159,7 +159,7 @@ def whole_lanes(peers, task, formats, model=None, audio=None, name="untrained"):
                 kind=kind,
                 weights=weights,
                 runtime="LiteRT",
-                seconds=part.samples / RATE,
+                seconds=part.samples / SAMPLE_RATE,
             )
         )
     return found

@@ -158,12 +158,11 @@ class Meter:
 
 
 @contextlib.contextmanager
-def display(meter, lines=12):
+def display(meter):
     """A function that shows an event; on a terminal, the meter goes on below.
 
     Args:
         meter: The `Meter`.
-        lines: Integer, the events that stay on the screen. Default: 12.
 
     Yields:
         A function that takes a text, or `None` if only the meter has changed.
@@ -182,7 +181,7 @@ def display(meter, lines=12):
         return
     from rich.text import Text  # noqa: PLC0415
 
-    shown = collections.deque(maxlen=lines)
+    shown = collections.deque(maxlen=12)
     with rich_live.Live(refresh_per_second=10) as screen:
 
         def show(text):

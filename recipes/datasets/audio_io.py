@@ -8,9 +8,9 @@ import struct
 
 import numpy as np
 
-from datasets.base import SAMPLE_RATE
 from datasets.base import DataError
 from datasets.samples import resample
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from keras_duspar.utils.audio_files import AudioFile
 from keras_duspar.utils.audio_files import AudioFileError
 from keras_duspar.utils.audio_files import NotFiniteError
@@ -21,14 +21,13 @@ LOWEST_RATE = 8000
 SILENCE = 1.5 / 32768
 
 
-def read_audio(path, rates=None, sample_rate=SAMPLE_RATE):
-    """Reads a file as mono audio at `sample_rate`.
+def read_audio(path, rates=None):
+    """Reads a file as mono audio of 16 kHz.
 
     Args:
         path: The file.
         rates: Sample rates that the file may have, or `None` for any rate of
             at least 8 kHz.
-        sample_rate: Integer, the rate to convert to. Default: 16000.
 
     Returns:
         A float32 array, with shape `(samples,)`.
@@ -53,9 +52,9 @@ def read_audio(path, rates=None, sample_rate=SAMPLE_RATE):
         try:
             if tensorflow_io() is not None:
                 audio = decode_tensorflow_io(path)
-                audio = resample(audio, file.rate, sample_rate)
+                audio = resample(audio, file.rate)
             else:
-                audio = file.mono(sample_rate)
+                audio = file.mono(SAMPLE_RATE)
                 if file.read < file.length:
                     reason = f"is truncated: {file.read} of {file.length}"
                     raise AudioFileError(path, f"{reason} samples")
@@ -66,10 +65,10 @@ def read_audio(path, rates=None, sample_rate=SAMPLE_RATE):
     return audio
 
 
-def samples_of(source, rates=None, sample_rate=SAMPLE_RATE):
+def samples_of(source, rates=None):
     """The float32 samples of a path or of an array."""
     if not isinstance(source, np.ndarray):
-        return read_audio(source, rates, sample_rate)
+        return read_audio(source, rates)
     if source.dtype == np.int16:
         return source.astype("float32") / 32768
     return np.asarray(source, "float32")

@@ -9,7 +9,6 @@ import pathlib
 
 import numpy as np
 
-SAMPLE_RATE = 16000
 SPLITS = ("train", "validation", "test")
 
 
@@ -103,7 +102,6 @@ class Dataset:
             is to use all items of all labels.
         rates: Tuple of the sample rates that a file may have, or `None` for
             any; files of another rate are bad.
-        sample_rate: Integer, the rate at which audio is served.
         bad: Tuple of `(path, reason)`, the files that `decode()` left out.
     """
 
@@ -115,7 +113,6 @@ class Dataset:
     snrs_db: tuple = ()
     per_epoch: dict = dataclasses.field(default_factory=dict)
     rates: tuple | None = None
-    sample_rate: int = SAMPLE_RATE
     bad: tuple = ()
 
     def __post_init__(self):

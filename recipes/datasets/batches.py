@@ -3,10 +3,10 @@
 import numpy as np
 
 from datasets import acoustics
-from datasets.base import SAMPLE_RATE
 from datasets.base import DataError
 from datasets.mixing import mix
 from datasets.steps import Batches
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 # Those that change fast are the hard ones.
 MADE_NOISES = ("white", "pink", "hum", "clicks", "clicks", "babble", "babble")

@@ -14,10 +14,10 @@ import math
 import numpy as np
 
 from datasets.audio_io import samples_of
-from datasets.base import SAMPLE_RATE
 from datasets.base import SPLITS
 from datasets.base import DataError
 from datasets.mixing import excerpt
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 SILENCE, UNKNOWN = "silence", "unknown"
 # fmt: off

@@ -22,12 +22,12 @@ from datasets import base
 from datasets import decoding
 from datasets import speech_commands
 from datasets.audio_io import samples_of
-from datasets.base import SAMPLE_RATE
 from datasets.base import SPLITS
 from datasets.base import DataError
 from datasets.mixing import excerpt
 from datasets.mixing import mix
 from datasets.mixing import read_noises
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 SIZES = (24800, 2480, 2480)
 NONE = "none"

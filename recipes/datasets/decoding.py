@@ -18,6 +18,7 @@ from datasets.base import DataError
 from datasets.base import check_choice
 from datasets.base import fingerprint
 from datasets.samples import to_int16
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from keras_duspar.utils.audio_files import AudioFileError
 
 CACHE_VERSION = 1
@@ -116,7 +117,7 @@ def _read_all(data, paths, workers, progress, kept):
 
     def read(path):
         try:
-            audio = read_audio(path, data.rates, data.sample_rate)
+            audio = read_audio(path, data.rates)
         except AudioFileError as e:
             return None, e.reason
         return (to_int16(audio) if path in kept else None), None
@@ -143,7 +144,7 @@ def _through_disk(data, paths, cache_dir, needed, results):
         except OSError:
             stamps.append([path, 0, 0])
     rates = None if data.rates is None else list(data.rates)
-    key = fingerprint([CACHE_VERSION, data.sample_rate, rates, stamps])
+    key = fingerprint([CACHE_VERSION, SAMPLE_RATE, rates, stamps])
     entry = cache_dir / f"decoded-{key}"
     if not entry.is_dir():
         nothing, reasons = np.zeros(0, "int16"), []

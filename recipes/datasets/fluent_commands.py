@@ -12,6 +12,7 @@ import warnings
 from datasets import base
 from datasets.base import Clip
 from datasets.base import DataError
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 FILES = {
     "train": "data/train_data.csv",
@@ -65,7 +66,7 @@ def load(folder):
         task="slu",
         splits=splits,
         labels=labels,
-        rates=(base.SAMPLE_RATE,),
+        rates=(SAMPLE_RATE,),
     )
 
 

@@ -3,15 +3,15 @@
 import numpy as np
 import soxr
 
-from datasets.base import SAMPLE_RATE
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 
-def resample(audio, rate, sample_rate=SAMPLE_RATE):
-    """Converts audio from `rate` to `sample_rate`, band-limited."""
+def resample(audio, rate):
+    """Converts audio from `rate` to 16 kHz, band-limited."""
     audio = np.ascontiguousarray(audio, "float32")
-    if rate == sample_rate:
+    if rate == SAMPLE_RATE:
         return audio
-    return soxr.resample(audio, rate, sample_rate, quality="HQ")
+    return soxr.resample(audio, rate, SAMPLE_RATE, quality="HQ")
 
 
 def to_int16(audio):

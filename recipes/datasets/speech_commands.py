@@ -12,6 +12,7 @@ from datasets import base
 from datasets import download as downloads
 from datasets.base import Clip
 from datasets.base import DataError
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 # fmt: off
 WORDS_V1 = (
@@ -107,7 +108,7 @@ def load(folder, words=None):
         splits=splits,
         labels=words,
         noises=tuple(noises),
-        rates=(base.SAMPLE_RATE,),
+        rates=(SAMPLE_RATE,),
     )
 
 

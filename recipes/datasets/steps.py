@@ -147,7 +147,7 @@ class Batches:
 
     def samples(self, source):
         """The float32 samples of a path or of an array."""
-        return samples_of(source, self.data.rates, self.data.sample_rate)
+        return samples_of(source, self.data.rates)
 
     def lengths_of(self, recording):
         """Samples of every item, whose recording is in such a field."""

@@ -16,10 +16,10 @@ import numpy as np
 from datasets import acoustics
 from datasets import espeak
 from datasets import texts
-from datasets.base import SAMPLE_RATE
 from datasets.base import SPLITS
 from datasets.samples import resample
 from datasets.samples import to_int16
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from tasks import TASKS
 
 NOISE_SECONDS = 10
@@ -169,9 +169,9 @@ def one_second(rng, audio):
     return target
 
 
-def trim(audio, threshold=0.01):
+def trim(audio):
     """Cuts the silence at both ends, down to 10 ms."""
-    loud = np.flatnonzero(np.abs(audio) > threshold * np.abs(audio).max())
+    loud = np.flatnonzero(np.abs(audio) > 0.01 * np.abs(audio).max())
     margin = SAMPLE_RATE // 100
     return audio[max(loud[0] - margin, 0) : loud[-1] + margin]
 

@@ -91,17 +91,16 @@ def drawing(width=WIDTH, height=HEIGHT):
         )
 
 
-def svg(figure, label, points=(), kind="chart", axes=None, **data):
+def svg(figure, label, points=(), kind="chart", **data):
     """A figure as markup for the inside of a page.
 
     Args:
         figure: The `Figure`.
         label: String, what a screen reader says of it.
         points: Dictionaries to show under the pointer, each with `x`, `y`
-            (`None` for any height), in units of the axes, and `tip`; more
+            (`None` for any height), in units of the first axes, and `tip`; more
             entries are passed on. Default: none.
         kind: String, the element's class. Default: `"chart"`.
-        axes: The `Axes` of the points. Default: `None`, the first.
         **data: More attributes of the element.
 
     Returns:
@@ -111,7 +110,7 @@ def svg(figure, label, points=(), kind="chart", axes=None, **data):
         # Once: what is drawn below must lie where the points are looked up.
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
-    axes = axes or figure.axes[0]
+    axes = figure.axes[0]
     width, height = figure.bbox.width, figure.bbox.height
     placed = []
     for point in points:

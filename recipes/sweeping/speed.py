@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from datasets.base import SAMPLE_RATE
 from keras_duspar import tflite
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from trainer.run_folder import RunFolder
 
 DEPLOYED = "model.tflite"

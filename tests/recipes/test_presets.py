@@ -123,7 +123,7 @@ def test_whole_test_set(name, tmp_path):
 @pytest.mark.any_backend
 def test_presets_by_name():
     for load in (models.from_preset, models.preset_card, tflite.load):
-        with pytest.raises(ValueError, match="`.*` must be a preset, one of .*'no_such'"):
+        with pytest.raises(ValueError, match="`.*` must be a preset.*no_such"):
             load("no_such")
     with pytest.raises(ValueError, match="`streaming` must be False unless"):
         tflite.load(ROOT / "tests/kept/0.1.0/spotter.tflite", streaming=True)
