@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_duspar.models import preset_files
 from keras_duspar.tflite.arrays import check_array
-from keras_duspar.tflite.interpreter import Interpreter
+from keras_duspar.tflite.file_interpreter import FileInterpreter
 from keras_duspar.utils import checks
 from keras_duspar.utils.incoming import Incoming
 from keras_duspar.utils.joining import Join
@@ -49,7 +49,7 @@ def load(path, delegate=True, num_threads=1, streaming=False):
     return Runner(path, delegate, num_threads)
 
 
-class Runner(Interpreter):
+class Runner(FileInterpreter):
     """A `.tflite` file that is ready to run.
 
     A file of whole utterances is called on an input. A streaming file takes

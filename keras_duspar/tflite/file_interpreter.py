@@ -13,7 +13,7 @@ from keras_duspar.tflite.runtime import delegate_path
 from keras_duspar.tflite.runtime import find_runtime
 
 
-class Interpreter:
+class FileInterpreter:
     """What a `Runner` knows of its file, and how it puts numbers in and out.
 
     Args:
