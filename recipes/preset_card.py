@@ -56,7 +56,6 @@ def describe(task, run, folder, name, compared, weights):
     """The card of a preset whose files are there."""
     config, result = task.config, run.read_json("result.json")
     environment = run.read_json("environment.json")
-    data = pathlib.PurePath(config.data or "synthetic").name
     file = File(folder / preset_files.WHOLE)
     with tempfile.TemporaryDirectory() as scratch:
         tested = task.test(file, RunFolder(scratch))
@@ -71,7 +70,7 @@ def describe(task, run, folder, name, compared, weights):
         "labels": file.runner.labels,
         "sample_rate": file.runner.sample_rate,
         "hop": file.runner.hop,
-        "data": TABLES["data"][data],
+        "data": credit(config),
         "trained": {
             "command": training_command(environment["command"]),
             "seed": config.seed,
@@ -102,6 +101,16 @@ def describe(task, run, folder, name, compared, weights):
     }
 
 
+def credit(config):
+    """Whose data a run was trained on, and its license."""
+    folders = config.data or "synthetic", getattr(config, "other_speech", None)
+    sets = [TABLES["data"][pathlib.PurePath(x).name] for x in folders if x]
+    return {
+        name: "; ".join(dict.fromkeys(one[name] for one in sets))
+        for name in sets[0]
+    }
+
+
 def without(dictionary, *names):
     """A dictionary without some of its entries."""
     return {n: v for n, v in dictionary.items() if n not in names}
@@ -117,8 +126,8 @@ def training_command(arguments):
             skip = False
             kept.append(word)
         elif not skip:
-            is_data = before in ("--data", "--start")
-            kept.append(pathlib.PurePath(word).name if is_data else word)
+            is_path = before in ("--data", "--start", "--other-speech")
+            kept.append(pathlib.PurePath(word).name if is_path else word)
     return shlex.join(["python", *kept])
 
 

@@ -91,6 +91,24 @@ def test_files_and_card(run, folder, monkeypatch):
     assert stream.streaming and stream.weights == card["weights"]
 
 
+def test_credit_names_all_data():
+    import types
+
+    import preset_card
+
+    words, speech = (
+        preset_card.TABLES["data"][name]
+        for name in ("speech_commands", "voicebank_demand")
+    )
+    config = types.SimpleNamespace(data="there/speech_commands")
+    assert preset_card.credit(config) == words
+    config.other_speech = "there/voicebank_demand"
+    credit = preset_card.credit(config)
+    assert credit["license"] == "CC BY 4.0"  # of both
+    for one in (words, speech):
+        assert one["attribution"] in credit["attribution"]
+
+
 def test_choice():
     import make_preset
 
