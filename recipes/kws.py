@@ -32,8 +32,6 @@ from trainer.config import setting
 from trainer.task import confusion_rows
 from trainer.task import mask_features
 
-HOP = keras_duspar.audio.LogMel().hop_length
-
 
 @dataclasses.dataclass(kw_only=True)
 class Config(trainer.Config):
@@ -50,7 +48,8 @@ class Config(trainer.Config):
         "folder of speech without the commands, as unknown words in training",
     )
     context: float = setting(
-        0.0, "seconds of something else before every training clip"
+        0.0,
+        "seconds of other sound before the clips of half the batches",
     )
     gain_db: list = setting(
         [-30.0, 6.0],
@@ -106,15 +105,13 @@ class KeywordSpotting(trainer.Task):
             "noise_snrs_db": self.config.noise_snr,
             "made_noise": 0.5,
             "gain_db": self.config.gain_db,
-            "context": self.context_frames * HOP,
+            "context": round(self.config.context * SAMPLE_RATE),
         }
 
-    @property
-    def context_frames(self):
-        return round(self.config.context * SAMPLE_RATE / HOP)
-
     def augmented(self, model):
-        return mask_features(model, self.config.seed, self.context_frames)
+        frames = SAMPLE_RATE // keras_duspar.audio.LogMel().hop_length
+        pooled = frames if self.config.context else None
+        return mask_features(model, self.config.seed, pooled)
 
     def loss(self, phase):
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)

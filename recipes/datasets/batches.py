@@ -112,8 +112,9 @@ class KeywordBatches(NoisyBatches):
         samples: Positive integer, the length of the audio. Default: 16000.
         max_shift: Integer, the largest shift in time, in samples, either way.
             Default: 1600, which is 100 ms.
-        context: Integer, samples of something else that training clips follow
-            on: another clip, or silence. Default: 0.
+        context: Integer, samples of something else that the clips of every
+            other training batch follow on: another clip, or silence.
+            Default: 0.
     """
 
     def __init__(
@@ -121,11 +122,14 @@ class KeywordBatches(NoisyBatches):
     ):
         super().__init__(*args, **kwargs)
         self.max_shift = int(max_shift)
+        self.length = int(samples)
         self.context = int(context) if self.training else 0
-        self.length = self.context + int(samples)
 
     def collate(self, indices, epoch, whole):
-        audio = np.zeros((len(indices), self.length), "float32")
+        # From states of zeros, too, as a recording begins with them.
+        follows = self.context and self.random(epoch, whole[0]).random() < 0.5
+        context = self.context if follows else 0
+        audio = np.zeros((len(indices), context + self.length), "float32")
         labels = np.empty(len(indices), "int32")
         for row, index in enumerate(indices):
             item = self.items[index]
@@ -136,9 +140,9 @@ class KeywordBatches(NoisyBatches):
                 continue
             rng = self.random(epoch, index)
             shift = rng.integers(-self.max_shift, self.max_shift + 1)
-            before, clip = np.split(audio[row], [self.context])
+            before, clip = np.split(audio[row], [context])
             place(clip, samples, int(shift))
-            if self.context and rng.random() < 0.75:
+            if context and rng.random() < 0.75:
                 other = self.items[rng.integers(len(self.items))]
                 place(before, self.samples(other.source), 0)
             audio[row] = self.augment(audio[row], rng)
@@ -146,7 +150,8 @@ class KeywordBatches(NoisyBatches):
 
     @property
     def signature(self):
-        return ((None, self.length), "float32"), ((None,), "int32")
+        length = None if self.context else self.length
+        return ((None, length), "float32"), ((None,), "int32")
 
 
 class IntentBatches(NoisyBatches):

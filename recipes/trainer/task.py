@@ -138,22 +138,22 @@ class Task:
         }
 
 
-def mask_features(model, seed, context=0):
+def mask_features(model, seed, pooled=None):
     """A model with `SpecAugment` behind its log-mel layer.
 
     Args:
         model: A functional model whose layers form a chain.
         seed: Integer, seed of the masks.
-        context: Integer, frames at the beginning that states come from, but
-            that are not pooled. Default: 0.
+        pooled: Integer, the last frames, which alone are pooled.
+            Default: `None`, for all.
 
     Returns:
         A model that shares the layers of `model`.
     """
     x = model.input
     for layer in model.layers[1:]:
-        if context and isinstance(layer, keras.layers.GlobalAveragePooling1D):
-            x = keras.layers.Cropping1D((context, 0))(x)
+        if pooled and isinstance(layer, keras.layers.GlobalAveragePooling1D):
+            x = x[:, -pooled:]
         x = layer(x)
         if isinstance(layer, keras_duspar.audio.LogMel):
             x = keras_duspar.audio.SpecAugment(seed=seed)(x)

@@ -384,7 +384,7 @@ def test_what_precedes_a_word_gives_states_and_no_scores():
     audio = np.random.default_rng(0).normal(0, 0.1, (2, 256 * 30))
     classifier = keras.Model(model.input, model.get_layer("classifier").output)
     frames = keras.ops.convert_to_numpy(classifier(audio))
-    trained = mask_features(model, seed=0, context=12)(audio)
+    trained = mask_features(model, seed=0, pooled=18)(audio)
     np.testing.assert_allclose(
         keras.ops.convert_to_numpy(trained), frames[:, 12:].mean(1), atol=1e-6
     )
