@@ -70,6 +70,7 @@ def record(out):
         write(word, np.concatenate([pause, say(word), pause])) for word in WORDS
     ]
     command = [part for word in COMMAND for part in (pause, say(word))]
+    command.append(pause)
     rng = np.random.default_rng(0)
     sentence = np.concatenate([pause, say(SENTENCE), pause])
     noise = acoustics.noise(rng, "pink", len(sentence))

@@ -127,8 +127,8 @@ def test_understand(trained, noise, tmp_path, capsys):
     built, runs = trained
     audio = noise(2.7, 16000)
     soundfile.write(tmp_path / "a.wav", audio, 16000, "FLOAT")
-    # 42.2 groups of frames: silence fills the last one.
-    filled = np.pad(audio.T, [(0, 0), (0, 43 * 1024 - len(audio))])
+    # 42.2 groups of frames: silence fills the last one and one more.
+    filled = np.pad(audio.T, [(0, 0), (0, 44 * 1024 - len(audio))])
     labels, scores = ctc_decode(built["slu"](filled))
     expected = [INTENTS[i] for i in labels[0]]
     assert expected  # else the test says little

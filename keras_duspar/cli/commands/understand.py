@@ -26,8 +26,9 @@ def add_arguments(parser):
 def run(arguments):
     """Runs the command."""
     model = trained.load(arguments.model, "slu", arguments.labels)
-    # Fills the last group of frames, so that a command's end is heard.
-    silence = np.zeros((1, model.group - 1), "float32")
+    # Fills the last group of frames and one more: recordings may end with
+    # their last word, and what was said is told behind it.
+    silence = np.zeros((1, 2 * model.group - 1), "float32")
 
     def hear(path):
         with listening(path, model.sample_rate) as (file, blocks):
