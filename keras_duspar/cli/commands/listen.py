@@ -14,11 +14,11 @@ import numpy as np
 from keras_duspar.cli import trained
 from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.argument_types import probability
-from keras_duspar.cli.live import Meter
-from keras_duspar.cli.live import blocks_of
-from keras_duspar.cli.live import display
-from keras_duspar.cli.live import player
 from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.sound import Meter
+from keras_duspar.cli.sound import blocks_of
+from keras_duspar.cli.sound import display
+from keras_duspar.cli.sound import player
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 
