@@ -204,11 +204,14 @@ def compare(task, model, kinds, scratch):
     for weights in kinds:
         (scratch / weights).mkdir()
         for name in (preset_files.WHOLE, preset_files.STREAMING):
+            streaming = name == preset_files.STREAMING
             tflite.convert(
                 model,
                 scratch / weights / name,
-                streaming=name == preset_files.STREAMING,
+                streaming=streaming,
                 weights=weights,
+                # So that a `Detector` can listen with it.
+                window=1.0 if streaming and model.task == "kws" else None,
             )
         whole = scratch / weights / preset_files.WHOLE
         compared[weights] = validate(task, File(whole))

@@ -74,6 +74,34 @@ def load(path, task, labels=None):
     return KerasModel(path, task, labels)
 
 
+def load_stream(path, task, argument="--model"):
+    """The runner of a file that takes sound as it comes.
+
+    Args:
+        path: Name of a preset, or a streaming `.tflite` file.
+        task: String, `"kws"` or `"se"`: what it must be for.
+        argument: String, what the path was given as. Default: `"--model"`.
+    """
+    from keras_duspar import tflite  # noqa: PLC0415
+
+    preset = preset_files.names_preset(path)
+    if not preset and pathlib.Path(path).suffix != ".tflite":
+        raise CommandError(
+            f"`{argument}` must be the name of a preset or a streaming "
+            f".tflite file, which `keras-duspar convert` makes. Received: "
+            f"{path}."
+        )
+    try:
+        if preset:
+            preset_files.preset_folder(path, argument)
+        runner = tflite.load(path, streaming=preset)
+        check_task(path, runner.task, task)
+        runner.push(np.zeros(0, "int16"))  # says if it does not stream
+    except (ValueError, OSError) as e:
+        raise CommandError(str(e)) from e
+    return runner
+
+
 class KerasModel:
     """A Keras model, run as a stream of chunks of about one second."""
 

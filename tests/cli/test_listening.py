@@ -10,6 +10,7 @@ import pytest
 from keras_duspar import cli
 from keras_duspar import models
 from keras_duspar import tflite
+from keras_duspar.cli.trained import DEFAULTS
 from keras_duspar.streaming import Detector
 from tests.conftest import ROOT
 from tests.helpers import randomize
@@ -101,10 +102,28 @@ def test_enhanced_sound(files, tmp_path, capsys):
     np.testing.assert_allclose(found[:length], expected[:length], atol=1e-4)
 
 
+def test_presets(files, tmp_path, capsys):
+    """Without a model, the preset listens; by its name, too."""
+    sound = files / "sound.wav"
+    audio, _ = soundfile.read(sound, dtype="float32")
+    detector = Detector(tflite.load(DEFAULTS["kws"], streaming=True), None, 0.5)
+    words = [event.word for event in detector.push(audio, RATE)]
+    assert words
+    for model in ([], ["--model", DEFAULTS["kws"]]):
+        assert run("listen", sound, "--fast", "--threshold", "0.5", *model) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split()[-2] for line in lines] == words
+    clean = tmp_path / "clean.wav"
+    enhance = ("--enhance", DEFAULTS["se"], "--output", clean)
+    assert run("listen", sound, "--fast", *enhance) == 0
+    assert soundfile.info(clean).frames > 3.9 * 16000
+
+
 def test_errors(files, capsys):
     sound, model = files / "sound.wav", files / "kws.tflite"
     for arguments, message in [
-        (["listen"], "`--model` or `--enhance` must name a file"),
+        (["listen", sound, "--model", "run"], "`--model` must be a preset"),
+        (["listen", sound, "--enhance", files], "`--enhance` must be the name"),
         (["listen", "--model", model, "--output", "x.wav"], "`--enhance`"),
         (["listen", sound, "--model", files / "se.tflite"], "enhances speech"),
         (["listen", sound, "--enhance", model], "spots words"),

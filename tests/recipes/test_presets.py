@@ -76,9 +76,13 @@ def test_files_on_a_fixed_sound(name, streaming):
     import preset_card
 
     expected = models.preset_card(name)["sample"]
-    output = tflite.load(name, streaming=streaming)(preset_card.sample_audio())
+    runner = tflite.load(name, streaming=streaming)
+    output = runner(preset_card.sample_audio())
     file = preset_files.STREAMING if streaming else preset_files.WHOLE
     assert_values(preset_card.some_values(output), expected[file])
+    if runner.task == "kws" and streaming:  # of the last second alone
+        assert runner.window == pytest.approx(1, abs=0.01)
+        return
     # Rounding the weights changes little.
     kept = np.array(expected[preset_files.KERAS])
     error = np.abs(np.array(expected[file]) - kept).max()

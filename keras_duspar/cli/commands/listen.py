@@ -14,12 +14,12 @@ import numpy as np
 from keras_duspar.cli import trained
 from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.argument_types import probability
-from keras_duspar.cli.live import Meter
-from keras_duspar.cli.live import blocks_of
-from keras_duspar.cli.live import display
-from keras_duspar.cli.live import player
 from keras_duspar.cli.main import CommandError
 from keras_duspar.cli.main import explaining
+from keras_duspar.cli.sound import Meter
+from keras_duspar.cli.sound import blocks_of
+from keras_duspar.cli.sound import display
+from keras_duspar.cli.sound import player
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 
@@ -34,15 +34,17 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--model",
-        metavar="FILE",
-        help="a streaming .tflite file that spots words, converted with "
-        "--window",
+        metavar="MODEL",
+        help="name of a preset, or a streaming .tflite file that was converted "
+        f"with --window (default: the preset {trained.DEFAULTS['kws']}, or "
+        "none with --enhance)",
     )
     parser.add_argument(
         "--enhance",
-        metavar="FILE",
-        help="a streaming .tflite file that enhances speech: what it makes is "
-        "played, or written to --output",
+        metavar="MODEL",
+        help="a preset or a streaming .tflite file that enhances speech, such "
+        f"as {trained.DEFAULTS['se']}: what it makes is played, or written to "
+        "--output",
     )
     parser.add_argument(
         "--output", metavar="FILE", help="where enhanced sound is written"
@@ -73,8 +75,6 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs the command."""
-    if arguments.model is None and arguments.enhance is None:
-        raise CommandError("`--model` or `--enhance` must name a file.")
     if arguments.output is not None and arguments.enhance is None:
         raise CommandError("`--output` needs `--enhance`.")
     detector, enhancer = load(arguments)
@@ -97,19 +97,18 @@ def _device(arguments):
 
 def load(arguments):
     """The detector and the runner of the enhancer, `None` if not wanted."""
-    from keras_duspar import tflite  # noqa: PLC0415
     from keras_duspar.streaming import Detector  # noqa: PLC0415
 
     detector = enhancer = None
-    with explaining():
-        if arguments.model is not None:
-            runner = tflite.load(arguments.model)
-            trained.check_task(arguments.model, runner.task, "kws")
+    model = arguments.model
+    if model is None and arguments.enhance is None:
+        model = trained.DEFAULTS["kws"]
+    if model is not None:
+        runner = trained.load_stream(model, "kws")
+        with explaining():
             detector = Detector(runner, thresholds=arguments.threshold)
-        if arguments.enhance is not None:
-            enhancer = tflite.load(arguments.enhance)
-            trained.check_task(arguments.enhance, enhancer.task, "se")
-            enhancer.push(np.zeros(0, "int16"))  # says if it does not stream
+    if arguments.enhance is not None:
+        enhancer = trained.load_stream(arguments.enhance, "se", "--enhance")
     return detector, enhancer
 
 

@@ -1,7 +1,7 @@
 // The page: loads the model, starts the microphone, shows what comes out.
 import { Machine, softmax } from "./machine.js";
+import { $, addLine, openMicrophone } from "./shared.js";
 
-const $ = (id) => document.getElementById(id);
 const read = (name) => fetch(name).then((answer) => {
   if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
   return answer;
@@ -47,11 +47,7 @@ function measure() {
 
 async function start() {
   $("start").disabled = true;
-  const stream = await navigator.mediaDevices.getUserMedia({
-    audio: {
-      echoCancellation: false, noiseSuppression: false, autoGainControl: false,
-    },
-  });
+  const stream = await openMicrophone();
   context = new AudioContext();
   await context.audioWorklet.addModule("worklet.js");
   node = new AudioWorkletNode(context, "model", {
@@ -105,11 +101,8 @@ function showScores(probabilities) {
   if (quiet) heard = null; // a word that goes on is one event
   if (quiet || i === heard || now - lastEvent < REFRACTORY) return;
   [lastEvent, heard] = [now, i];
-  const event = document.createElement("li");
   const time = new Date(now).toLocaleTimeString();
-  event.textContent = `${name(i)}  ${(100 * best).toFixed(0)} %  ${time}`;
-  $("events").prepend(event);
-  while ($("events").children.length > 8) $("events").lastChild.remove();
+  addLine($("events"), `${name(i)}  ${(100 * best).toFixed(0)} %  ${time}`);
 }
 
 const fail = (error) => {

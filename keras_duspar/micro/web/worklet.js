@@ -1,5 +1,6 @@
 // Runs the model on the sound card's blocks of 128 samples.
-import { Machine, Resampler } from "./machine.js";
+import { Machine } from "./machine.js";
+import { Player, Resampler } from "./sound.js";
 
 class Model extends AudioWorkletProcessor {
   constructor(options) {
@@ -9,11 +10,9 @@ class Model extends AudioWorkletProcessor {
       new WebAssembly.Module(module), file, about);
     this.about = about;
     this.down = new Resampler(sampleRate, about.sample_rate);
-    this.up = new Resampler(about.sample_rate, sampleRate);
+    this.player = new Player(
+      about.sample_rate, sampleRate, 3 * 128 / sampleRate);
     this.filled = 0; // samples of the next hop
-    // What is to be heard, with a reserve against the uneven steps of rates.
-    this.queue = [];
-    this.started = false;
     this.enhanced = true;
     this.original = new Float32Array(about.delay);
     this.blocks = this.hops = this.peak = 0;
@@ -26,7 +25,7 @@ class Model extends AudioWorkletProcessor {
   process([input], [output]) {
     const samples = input[0] || new Float32Array(128);
     this.down.push(samples, (sample) => this.take(sample));
-    if (this.about.kind === "audio") this.play(output);
+    if (this.about.kind === "audio") this.player.play(output);
     if (++this.blocks % 32 === 0) {
       this.port.postMessage({
         peak: this.peak,
@@ -50,7 +49,7 @@ class Model extends AudioWorkletProcessor {
     if (this.about.kind === "audio") {
       const original = this.late(hop);
       const heard = this.enhanced ? machine.output : original;
-      this.up.push(heard, (value) => this.queue.push(value));
+      for (const value of heard) this.player.put(value);
     } else if (fresh) {
       this.port.postMessage({ scores: machine.output.slice() });
     }
@@ -61,14 +60,6 @@ class Model extends AudioWorkletProcessor {
     const all = Float32Array.of(...this.original, ...hop);
     this.original = all.slice(hop.length);
     return all.slice(0, hop.length);
-  }
-
-  play(output) {
-    const size = output[0].length;
-    if (!this.started) this.started = this.queue.length >= 3 * size;
-    if (!this.started || this.queue.length < size) return;
-    const block = this.queue.splice(0, size);
-    for (const channel of output) channel.set(block);
   }
 }
 

@@ -1,0 +1,73 @@
+"""Serves a page that shows and plays what the models make of a microphone.
+
+Words appear on a scrolling spectrogram, one key switches between the original
+and the enhanced sound, and bars tell the occupancy of every layer as it
+changes. Only this machine can see the page.
+"""
+
+import argparse
+
+from keras_duspar.cli import trained
+from keras_duspar.cli.argument_types import probability
+from keras_duspar.cli.live import server
+from keras_duspar.cli.live.session import Session
+from keras_duspar.cli.main import CommandError
+
+
+def port(text):
+    """Numbers of ports; 0 stands for any that is free."""
+    value = int(text)
+    if not 0 <= value <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not from 0 to 65535")
+    return value
+
+
+def add_arguments(parser):
+    """Adds the arguments of the command."""
+    for name, task in (("model", "kws"), ("enhancer", "se")):
+        parser.add_argument(
+            f"--{name}",
+            default=trained.DEFAULTS[task],
+            metavar="MODEL",
+            help="name of a preset, or a streaming .tflite file that "
+            f"{trained.TASKS[task][1]} (default: %(default)s)",
+        )
+    parser.add_argument(
+        "--threshold",
+        type=probability,
+        metavar="P",
+        help="of all words (default: those in the file)",
+    )
+    parser.add_argument(
+        "--port",
+        type=port,
+        default=8765,
+        metavar="N",
+        help="of the page's address; 0: any that is free (default: "
+        "%(default)s)",
+    )
+
+
+def run(arguments):
+    """Runs the command."""
+
+    def make_session():
+        from keras_duspar.streaming import Detector  # noqa: PLC0415
+
+        words = trained.load_stream(arguments.model, "kws")
+        enhancer = trained.load_stream(arguments.enhancer, "se", "--enhancer")
+        try:
+            detector = Detector(words, thresholds=arguments.threshold)
+            return Session(detector, enhancer)
+        except ValueError as e:
+            raise CommandError(str(e)) from e
+
+    make_session()  # says what is wrong with the models, if anything is
+    try:
+        _, serve, address = server.open_server(make_session, arguments.port)
+    except OSError as e:
+        raise CommandError(
+            f"`--port` {arguments.port} cannot be used: {e.strerror}."
+        ) from e
+    print(f"{address}  (Ctrl+C ends it)", flush=True)
+    serve()
