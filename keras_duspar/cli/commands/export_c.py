@@ -25,6 +25,11 @@ def add_arguments(parser):
         metavar="SECONDS",
         help="average over the last seconds, not over everything",
     )
+    parser.add_argument(
+        "--detector",
+        metavar="FILE",
+        help="a .tflite file that keeps thresholds, and the window",
+    )
     convert.add_rounding(parser)
 
 
@@ -34,7 +39,8 @@ def run(arguments):
 
     try:
         file, _, options = convert.read_model(arguments)
-        options |= {"name": arguments.name, "window": arguments.window}
+        for name in ("name", "window", "detector"):
+            options[name] = getattr(arguments, name)
         keras_duspar.export_c(file, arguments.folder, **options)
     except (ValueError, OSError) as e:
         raise CommandError(str(e)) from e
