@@ -11,7 +11,7 @@ Pod::Spec.new do |s|
   s.source = { :git => "#{s.homepage}.git", :tag => "v#{s.version}" }
 
   s.ios.deployment_target = '13.0'
-  s.swift_version = '5.9'
+  s.swift_versions = ['5.9', '6.0']
   s.static_framework = true
   s.source_files = 'tflite/src/**/*.c', 'tflite/include/**/*.h',
                    'tflite/ios/Sources/DuSpaR/*.swift'
@@ -24,6 +24,6 @@ Pod::Spec.new do |s|
     'HEADER_SEARCH_PATHS' => '"${PODS_TARGET_SRCROOT}/tflite/src" ' \
                              '"${PODS_TARGET_SRCROOT}/tflite/include"'
   }
-  s.compiler_flags = '-ffp-contract=off -DDUSPAR_NO_TRAINING'
+  s.compiler_flags = '-DDUSPAR_NO_TRAINING -DDUSPAR_STATIC'
   s.dependency 'TensorFlowLiteSwift', '~> 2.17'
 end

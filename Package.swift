@@ -3,12 +3,22 @@
 // the address of a whole repository.
 import PackageDescription
 
+// TensorFlow Lite is not published as a Swift package. The folder of one that
+// has a product `TensorFlowLite`, if this variable names it.
+let runtime = Context.environment["DUSPAR_TENSORFLOWLITE"].map { folder in
+  (
+    package: Package.Dependency.package(name: "Runtime", path: folder),
+    product: Target.Dependency.product(name: "TensorFlowLite", package: "Runtime")
+  )
+}
+
 let package = Package(
   name: "DuSpaR",
   platforms: [.iOS(.v13), .macOS(.v11)],
   products: [
     .library(name: "DuSpaR", targets: ["DuSpaR"])
   ],
+  dependencies: runtime.map { [$0.package] } ?? [],
   targets: [
     .target(
       name: "CDuSpaR",
@@ -19,9 +29,13 @@ let package = Package(
       ],
       sources: ["src"],
       publicHeadersPath: "include",
-      cSettings: [.headerSearchPath("src"), .define("DUSPAR_NO_TRAINING")]
+      cSettings: [.headerSearchPath("src"), .define("DUSPAR_NO_TRAINING"), .define("DUSPAR_STATIC")]
     ),
-    .target(name: "DuSpaR", dependencies: ["CDuSpaR"], path: "tflite/ios/Sources/DuSpaR"),
+    .target(
+      name: "DuSpaR",
+      dependencies: ["CDuSpaR"] + (runtime.map { [$0.product] } ?? []),
+      path: "tflite/ios/Sources/DuSpaR"
+    ),
   ],
   cLanguageStandard: .c11
 )

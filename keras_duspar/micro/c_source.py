@@ -9,6 +9,8 @@ import numpy as np
 
 from keras_duspar import __version__
 from keras_duspar.micro import program as programs
+from keras_duspar.micro.detection import kept_settings
+from keras_duspar.micro.detection import settings_of
 from keras_duspar.micro.lowering import lower
 from keras_duspar.tflite import converter
 from keras_duspar.utils import checks
@@ -53,6 +55,7 @@ def export_c(
     representative=None,
     name=None,
     window=None,
+    detector=None,
     report=print,
 ):
     """Writes a model as two C files that run it on a stream.
@@ -75,7 +78,12 @@ def export_c(
             Default: `None`, which stands for the folder's name.
         window: Float, seconds of which the model's averages over time are
             taken, for a stream without end. Default: `None`, which stands for
-            everything since the last reset, as in Keras.
+            everything since the last reset, as in Keras. With it, the files
+            hold a detector, too, which tells the words that are heard.
+        detector: Dictionary of arguments of `keras_duspar.tflite.
+            store_detector()`, or the path of a `.tflite` file that keeps
+            them, and the window. Default: `None`, which stands for what
+            `keras_duspar.streaming.Detector` does.
         report: Callable that takes a `Footprint`, or `None`. Default:
             `print`.
 
@@ -91,12 +99,16 @@ def export_c(
     """
     folder = pathlib.Path(folder)
     name = _check_name(folder.name if name is None else name)
+    if detector is not None and not isinstance(detector, dict):
+        detector = kept_settings(detector)
+        kept = detector.pop("window")
+        window = kept if window is None else window
     lowered = lower(
         *(model, weights, labels, window),
         representative=representative,
         report=report,
     )
-    source = Source(lowered, name)
+    source = Source(lowered, name, settings_of(lowered, detector))
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in source.files().items():
         files.write(folder / path, text)
@@ -117,11 +129,16 @@ class Source:
     Args:
         lowered: The `Lowering` of the model.
         name: String, an identifier.
+        detector: Dictionary of the detector's settings, or `None` if there is
+            no detector. Default: `None`.
     """
 
-    def __init__(self, lowered, name):
+    def __init__(self, lowered, name, detector=None):
         self.lowered, self.name, self.labels = lowered, name, lowered.labels
-        self.program = lowered.program
+        self.program, self.detector = lowered.program, detector
+        if detector is not None:
+            self.seconds = 1 / lowered.hops_per_second
+            self.smoothing = max(1, round(detector["smoothing"] / self.seconds))
 
     def files(self):
         """Texts by the name of their file."""
@@ -138,7 +155,9 @@ class Source:
         program = self.program
         words = sum(map(len, [*program.words(), *program.tables]))
         pools = (program.pool(pool).nbytes for pool in program.pools)
-        rooms = (program.memory, 2 * program.entries, program.sums, 12)
+        rooms = [program.memory, 2 * program.entries, program.sums, 12]
+        if self.detector is not None:  # the ring, and what it remembers
+            rooms.append(self.smoothing * self.lowered.outputs[0].size + 24)
         return Footprint(
             4 * words + sum(pools),
             4 * sum(rooms),
@@ -173,6 +192,7 @@ class Source:
                 "MAKES_AUDIO": int(stream.signals[0].kind == "audio"),
                 "OUTPUTS": len(lowered.outputs),
                 "OPERANDS": len(operands),
+                "DETECTS": int(self.detector is not None),
             }
         )
         lines = [
@@ -198,6 +218,11 @@ class Source:
                 continue
             text = self._template(file)
             # All files are one here.
+            if self.detector is not None:
+                decisions = self._template("decisions_template.h")
+                text = text.replace(
+                    '#include "decisions_template.h"\n', decisions
+                )
             text = re.sub(r'^#include ".*"\n', "", text, flags=re.M)
             parts.append(text.strip())
         include = f'#include "{name}.h"'
@@ -253,10 +278,27 @@ class Source:
             values = program.pool(pool)
             parts.append(_array(f"{_C_TYPES[pool]} {name}_{pool}", values))
         parts.append(_bytes(name, program.pool("bytes")))
+        if self.detector is not None:
+            parts += self._detection()
         if self.labels:
             texts = ", ".join(json.dumps(label) for label in self.labels)
             parts.append(f"const char* const {name}_labels[] = {{{texts}}};")
         return "\n\n".join(parts)
+
+    def _detection(self):
+        """What the detector of `runtime/model.c` needs."""
+        kept = self.detector
+        thresholds = [2 if t is None else t for t in kept["thresholds"]]
+        numbers = {
+            "CLASSES": len(thresholds),
+            "SMOOTHING": self.smoothing,
+            "QUIET": round(kept["refractory"] / self.seconds),
+            "SECONDS": repr(float(self.seconds)),
+            "WINDOW": repr(float(kept["window"])),
+        }
+        values = np.array(thresholds, "float32")
+        declaration = f"float {self.name}_thresholds"
+        return [self._define(numbers), _array(declaration, values)]
 
     def _expected(self):
         """What the model computes of the noise of the self-test."""

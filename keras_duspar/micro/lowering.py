@@ -312,6 +312,7 @@ def lower(model, weights="float32", labels=None, window=None, **rounding):
         model: As the others, an argument of `export_c()`.
     """
     from keras_duspar.micro import layer_lowering  # noqa: F401, PLC0415
+    from keras_duspar.micro import window_lowering  # noqa: F401, PLC0415
 
     checks.choice("weights", weights, encoding.WEIGHTS)
     model = converter.load_model(converter.check_model(model))

@@ -15,6 +15,7 @@ SOURCES = (
     "layers.c",
     "vectors.c",
     "audio.c",
+    "windows.c",
     "run.c",
 )
 _COUNTS = ("OPERATIONS", "PRODUCTS")

@@ -81,12 +81,13 @@ def jvm(tmp_path_factory, compile_kotlin, tflite_c):
     sources = [*KIT.rglob("*.kt"), STANDINS / "Program.kt"]
     compile_kotlin(sources, classes, classes, JSON)
 
-    def run_program(path, audio, *arguments):
+    def run_program(path, audio, *arguments, options=()):
         recording, signature = write_inputs(folder, path, audio)
+        recording.with_name(f"{recording.name}.empty").write_text("key step\n")
         class_path = (classes, JSON, compile_kotlin.stdlib)
         output = run(
             *("java", "-Xcheck:jni", f"-Djava.library.path={native}"),
-            f"-Dduspar.signature={signature}",
+            *(f"-Dduspar.signature={signature}", *options),
             *("-cp", os.pathsep.join(str(part) for part in class_path)),
             *("ProgramKt", path, recording, *arguments),
             LD_LIBRARY_PATH=str(tflite_c.library.parent),
@@ -94,6 +95,7 @@ def jvm(tmp_path_factory, compile_kotlin, tflite_c):
         assert "WARNING in native method" not in output, output
         return output
 
+    run_program.native = native
     return run_program
 
 
@@ -118,6 +120,45 @@ def test_delegate_and_errors(jvm):
         "threads": "`numThreads` must be positive, not 0.",
         "damaged": "`bytes` must be a .tflite file",
         "heap": "`model` must be a direct or a mapped ByteBuffer.",
+        "signature": "`model` must be a file with an input beside its states.",
         "kernel": "gr??n",
     }
     check_errors(output, "IllegalArgumentException", messages)
+    assert "living 0\n" in output
+
+
+def test_without_the_library(jvm, tmp_path):
+    """On a device for which the app has none: an exception, every time."""
+    options = (f"-Djava.library.path={tmp_path}", "-Dduspar.absent=yes")
+    output = jvm(kept_file("spotter"), make_audio()[:512], options=options)
+    found = re.findall("^(\\w+): IllegalStateException The lib", output, re.M)
+    assert found == ["library", "library", "delegate"]
+
+
+def test_what_the_library_holds(jvm):
+    """No training, and no names that another delegate may have."""
+    nm = program("nm", "binutils")
+    library = jvm.native / "libduspar_jni.so"
+    names = {
+        line.split()[-1]
+        for line in run(nm, "-D", "--defined-only", library).splitlines()
+    }
+    assert names == {"JNI_OnLoad"}
+    assert b"xla" not in library.read_bytes().lower()
+
+
+def test_gradle_files():
+    """What cannot be run here is at least what the guide says."""
+    library = (KIT / "duspar/build.gradle.kts").read_text()
+    sample = (KIT / "sample/build.gradle.kts").read_text()
+    project = (KIT / "build.gradle.kts").read_text()
+    plugin = re.search(r'library"\) version "(\d+)\.(\d+)', project)
+    assert tuple(map(int, plugin.groups())) >= (8, 9)  # for API 36
+    assert "compileSdk = 36" in library and "targetSdk = 36" in sample
+    assert 'strictly("[1.4,2.0[")' in library
+    abis = re.search(r"abiFilters \+= listOf\((.*)\)", library)[1]
+    found = set(re.findall('"(.*?)"', abis))
+    assert found == {"arm64-v8a", "armeabi-v7a", "x86_64", "x86"}
+    wrapper = KIT / "gradle/wrapper/gradle-wrapper.properties"
+    gradle = re.search(r"gradle-(\d+)\.(\d+)", wrapper.read_text())
+    assert tuple(map(int, gradle.groups())) >= (8, 11)  # for this plugin

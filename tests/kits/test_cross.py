@@ -1,6 +1,7 @@
 """The library through zig's compilers: old glibc, macOS, Windows."""
 
 import importlib.util
+import platform
 import re
 import sys
 
@@ -62,17 +63,45 @@ def test_windows(tmp_path):
     assert {"delegate", "avx512_vnni", "avx2_vnni", "training"} <= names
 
 
-def test_macos(tmp_path):
-    """Without CMake, which would ask for Apple's tools."""
+def test_32_bit_x86(tmp_path):
+    """Android has such emulators; the tests of the operators run here."""
+    if platform.machine() != "x86_64" or sys.platform != "linux":
+        pytest.skip("only Linux on x86-64 runs it")
+    options = ("-DDUSPAR_TESTS=ON", "-DDUSPAR_TRAINING=OFF")
+    folder = build(tmp_path, "x86-linux-musl", "test_operators", *options)
+    run(folder / "tests" / "test_operators")
+
+
+def build_for_apple(folder, sources, *options):
+    """As Apple's package managers do: without CMake and options by file."""
     if importlib.util.find_spec("ziglang") is None:
         pytest.skip("zig is needed: pip install ziglang")
-    library = tmp_path / "libduspar.dylib"
+    folder.mkdir()
     run(
         *(sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-macos"),
-        *("-std=c11", "-O1", "-Wall", "-Wextra", "-Werror"),
-        *("-ffp-contract=off", "-fvisibility=hidden", "-DDUSPAR_BUILD"),
+        *("-std=c11", "-O1", "-s", "-Wall", "-Wextra", "-Werror", *options),
         *("-I", ROOT / "tflite" / "include", "-I", ROOT / "tflite" / "src"),
-        *("-shared", "-o", library),
-        *sorted((ROOT / "tflite" / "src").glob("*/*.c")),
+        *("-shared", "-o", "libduspar.dylib"),
+        *sources,
+        folder=folder,
     )
-    assert library.read_bytes()[:4] == b"\xcf\xfa\xed\xfe"  # Mach-O
+    return (folder / "libduspar.dylib").read_bytes()
+
+
+def test_macos(tmp_path):
+    sources = sorted((ROOT / "tflite" / "src").glob("*/*.c"))
+    library = build_for_apple(tmp_path / "all", sources, "-DDUSPAR_BUILD")
+    assert library[:4] == b"\xcf\xfa\xed\xfe"  # Mach-O
+    assert b"_tflite_plugin_create_delegate" in library
+
+
+def test_swift_packages(tmp_path):
+    """What `Package.swift` and the podspec build; no sums are fused."""
+    sources = sorted((ROOT / "tflite" / "src").glob("[!t]*/*.c"))
+    given = (sources, "-DDUSPAR_STATIC", "-DDUSPAR_NO_TRAINING")
+    library = build_for_apple(tmp_path / "plain", *given)
+    assert b"_tflite_plugin" not in library  # others have it, too
+    assert b"_duspar_delegate_create" in library
+    assert b"\0neon_dotprod\0" in library
+    same = build_for_apple(tmp_path / "off", *given, "-ffp-contract=off")
+    assert library == same

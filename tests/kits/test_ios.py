@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+from dataclasses import dataclass
 
 import pytest
 
@@ -37,20 +38,38 @@ def swiftc():
     return program("swiftc", "swiftlang, of Debian 13 and newer")
 
 
+def write_module(folder, name, header):
+    folder.mkdir(parents=True)
+    text = MODULES.format(name=name, header=header)
+    (folder / "module.modulemap").write_text(text)
+
+
+@pytest.fixture(scope="session", params=["5", "6"])
+def language(request):
+    """Versions of the language that apps are written in."""
+    return request.param
+
+
+@dataclass
+class Built:
+    """The kit: `run` runs `main.swift` on a file, `flags` import it."""
+
+    run: object
+    flags: tuple
+
+
 @pytest.fixture(scope="session")
-def app(tmp_path_factory, swiftc, tflite_c):
-    """Runs `main.swift` on a file: the kit with TFLite's C library."""
+def built(tmp_path_factory, swiftc, tflite_c, language):
+    """The kit with TFLite's C library."""
     folder = tmp_path_factory.mktemp("swift")
     for name, header in {
         "TensorFlowLiteC": STANDINS / "tensorflowlite_c.h",
         "CDuSpaR": ROOT / "tflite" / "include" / "duspar.h",
     }.items():
-        (folder / name).mkdir()
-        text = MODULES.format(name=name, header=header)
-        (folder / name / "module.modulemap").write_text(text)
+        write_module(folder / name, name, header)
     library = pathlib.Path(native.library_path())
     shared = (
-        *("-warnings-as-errors", "-swift-version", "5", "-I", folder),
+        *("-warnings-as-errors", "-swift-version", language, "-I", folder),
         *("-I", folder / "TensorFlowLiteC", "-I", folder / "CDuSpaR"),
         *("-Xcc", f"-I{tflite_c.include}", "-L", folder),
         *("-L", tflite_c.library.parent, "-L", library.parent),
@@ -84,7 +103,12 @@ def app(tmp_path_factory, swiftc, tflite_c):
             LD_LIBRARY_PATH=os.pathsep.join(str(place) for place in places),
         )
 
-    return run_program
+    return Built(run_program, shared)
+
+
+@pytest.fixture(scope="session")
+def app(built):
+    return built.run
 
 
 @pytest.mark.parametrize("name", ["spotter", "recognizer", "enhancer"])
@@ -109,15 +133,80 @@ def test_delegate_and_errors(app):
     check_errors(output, "DuSpaRError", messages)
 
 
+RUNTIME = """// swift-tools-version: 5.9
+import PackageDescription
+
+let package = Package(
+  name: "Any",
+  products: [.library(name: "TensorFlowLite", targets: ["TensorFlowLite"])],
+  targets: [
+    .systemLibrary(name: "TensorFlowLiteC"),
+    .target(name: "TensorFlowLite", dependencies: ["TensorFlowLiteC"]),
+  ]
+)
+"""
+
+
+def copy_package(folder):
+    folder.mkdir()
+    shutil.copy(ROOT / "Package.swift", folder)
+    shutil.copytree(ROOT / "tflite", folder / "tflite")
+    return folder
+
+
 def test_package(swiftc, tmp_path):
     """What Swift's package manager makes of `Package.swift`."""
     swift = program("swift", "swiftlang, of Debian 13 and newer")
-    shutil.copy(ROOT / "Package.swift", tmp_path)
-    shutil.copytree(ROOT / "tflite", tmp_path / "tflite")
-    output = run(swift, "build", "--disable-sandbox", folder=tmp_path)
+    folder = copy_package(tmp_path / "package")
+    output = run(swift, "build", "--disable-sandbox", folder=folder)
     assert "warning" not in output
+    objects = list(folder.glob(".build/*/debug/*DuSpaR.build/**/*.o"))
+    content = b"".join(path.read_bytes() for path in objects)
+    assert b"duspar_delegate_create" in content
+    assert b"tflite_plugin" not in content  # others have it, too
+    assert b"15StreamingRunnerC" not in content
 
 
-def test_sample_is_swift(swiftc):
-    """Apple's frameworks are not here: it can only be parsed."""
-    run(swiftc, "-parse", *sorted(KIT.glob("Sample/Sample/*.swift")))
+def test_package_with_the_runtime(swiftc, tmp_path, tflite_c):
+    """`StreamingRunner` is there if a package with TensorFlow Lite is."""
+    swift = program("swift", "swiftlang, of Debian 13 and newer")
+    folder = copy_package(tmp_path / "package")
+    runtime = tmp_path / "runtime"
+    (runtime / "Sources" / "TensorFlowLite").mkdir(parents=True)
+    (runtime / "Package.swift").write_text(RUNTIME)
+    header = STANDINS / "tensorflowlite_c.h"
+    place = runtime / "Sources" / "TensorFlowLiteC"
+    write_module(place, "TensorFlowLiteC", header)
+    shutil.copy(
+        STANDINS / "TensorFlowLite.swift", runtime / "Sources/TensorFlowLite"
+    )
+    run(
+        *(swift, "build", "--disable-sandbox", "--target", "DuSpaR"),
+        *("-Xcc", f"-I{tflite_c.include}"),
+        folder=folder,
+        DUSPAR_TENSORFLOWLITE=str(runtime),
+    )
+    objects = list(folder.glob(".build/*/debug/DuSpaR.build/*.o"))
+    content = b"".join(path.read_bytes() for path in objects)
+    assert b"15StreamingRunnerC" in content
+
+
+def test_sample(swiftc, built, language, tmp_path):
+    """Against names of Apple's frameworks, which are not here: not run."""
+    for name in ("AVFoundation", "Combine", "SwiftUI"):
+        run(
+            *(
+                swiftc,
+                "-emit-module",
+                "-module-name",
+                name,
+                "-parse-as-library",
+            ),
+            *("-swift-version", language, "-I", tmp_path),
+            *("-o", tmp_path / f"{name}.swiftmodule"),
+            STANDINS / "apple" / f"{name}.swift",
+        )
+    run(
+        *(swiftc, "-typecheck", *built.flags, "-I", tmp_path),
+        *sorted(KIT.glob("Sample/Sample/*.swift")),
+    )

@@ -13,12 +13,15 @@ import pytest
 import keras_duspar
 from keras_duspar import tflite
 from keras_duspar.cli import main
+from keras_duspar.streaming import Detector
+from keras_duspar.streaming import Event
 from keras_duspar.streaming import Stream
 from keras_duspar.utils.audio_files import read_mono
 from tests.conftest import ROOT
 from tests.helpers import assert_close
 from tests.helpers import skip_unless_deployable
 from tests.helpers import to_numpy
+from tests.kits.comparison import kept_file
 from tests.kits.tools import program
 from tests.kits.tools import run
 from tests.micro.compiled import FLAGS
@@ -26,6 +29,7 @@ from tests.micro.compiled import compiler
 from tests.micro.compiled import export
 from tests.micro.compiled import make_model
 from tests.micro.compiled import samples_of
+from tests.streaming import shared_events
 from tests.tflite.conftest import make_audio
 
 DATA = ROOT.parent / "shared/data"
@@ -98,6 +102,74 @@ def test_window(tmp_path):
     assert_close(compiled(integers), np.array(expected), atol=1e-5)
     with pytest.raises(ValueError, match="`window` must be a number"):
         keras_duspar.export_c(model, tmp_path, window=0)
+
+
+def events_of(compiled, audio):
+    """The words that an exported spotter hears, as Python's events."""
+
+    class Heard(ctypes.Structure):
+        _fields_ = [
+            ("word", ctypes.c_int),
+            ("start", ctypes.c_double),
+            ("end", ctypes.c_double),
+            ("confidence", ctypes.c_float),
+        ]
+
+    heard = compiled.function("heard", ctypes.POINTER(Heard))
+    labels = (ctypes.c_char_p * 4).in_dll(compiled.library, "model_labels")
+    push, hop = compiled.function("push", ctypes.c_uint32), 256
+    found = []
+    for i in range(len(audio) // hop):
+        chunk = np.ascontiguousarray(audio[i * hop : (i + 1) * hop])
+        if push(ctypes.c_void_p(chunk.ctypes.data)) >> 31:
+            e = heard()[0]
+            word = labels[e.word].decode()
+            found.append(Event(word, e.start, e.end, e.confidence))
+    return found
+
+
+def test_detector(tmp_path):
+    """Hears what the detector in Python hears, with a file's thresholds."""
+    model, labels = shared_events.make_spotter(), shared_events.LABELS
+    settings = {"thresholds": 0.4, "smoothing": 0.05, "refractory": 0.2}
+    options = {"labels": labels, "window": 0.2}
+    compiled = export(model, tmp_path / "c", detector=settings, **options)
+    expected = []
+    for integers, _ in recordings()[:2]:
+        detector = Detector(model, **options, **settings)
+        events = detector.push(integers)
+        compiled.function("reset")()
+        found = events_of(compiled, integers)
+        shared_events.assert_same_events(found, events, atol=1e-4)
+        expected += events
+    assert len(expected) > 1
+    runtime = ROOT / "keras_duspar/micro/runtime/decisions_template.h"
+    copy = ROOT / "tflite/src/listening/decisions_template.h"
+    assert runtime.read_text() == copy.read_text()
+    with pytest.raises(ValueError, match="`detector` needs a `window`"):
+        keras_duspar.export_c(model, tmp_path / "a", detector=settings)
+    with pytest.raises(ValueError, match="`detector` must be a dictionary"):
+        keras_duspar.export_c(
+            model, tmp_path / "a", window=1.0, detector={"x": 1}
+        )
+
+
+def test_detector_of_a_file(tmp_path):
+    skip_unless_deployable()
+    model, labels = shared_events.make_spotter(), shared_events.LABELS
+    path = tmp_path / "m.tflite"
+    options = {"streaming": True, "window": 0.2, "labels": labels}
+    tflite.convert(model, path, report=None, **options)
+    with pytest.raises(ValueError, match="converted with `window`"):
+        plain = kept_file("spotter")
+        keras_duspar.export_c(model, tmp_path / "c", detector=plain)
+    tflite.store_detector(path, {"yes": 0.5}, 0.05, 0.2)
+    keras_duspar.export_c(
+        model, tmp_path / "c", labels=labels, detector=path, report=None
+    )
+    text = (tmp_path / "c" / "c.c").read_text()
+    assert "0.5f, 0.800000012f, 2.0f, 2.0f" in text
+    assert "#define C_QUIET 12" in text and "#define C_SMOOTHING 3" in text
 
 
 def test_audio_comes_out_as_integers(tmp_path):
@@ -245,6 +317,26 @@ LAYERS = {
         ]
         for layer in (L.Dense(9), L.Activation(name))
     ],
+    "causal": lambda: [
+        L.Conv1D(5, 3, padding="causal", dilation_rate=2, activation="relu"),
+        L.Conv1D(6, 2, padding="causal", groups=1, use_bias=False),
+        L.RMSNormalization(),
+        L.ZeroPadding1D((2, 0)),
+        L.DepthwiseConv1D(3, depth_multiplier=2),
+        L.TimeDistributed(L.Dense(3, "tanh")),
+    ],
+    "strides": lambda: [
+        L.Conv1D(4, 4, strides=2, padding="causal"),
+        L.SeparableConv1D(6, 2, dilation_rate=2, activation="elu"),
+        L.MaxPooling1D(2),
+        L.Conv1D(4, 1, groups=2),
+    ],
+    "averages": lambda: [
+        L.AveragePooling1D(3, strides=1),
+        L.MaxPooling1D(2, strides=3),
+        L.AveragePooling1D(2),
+        L.GlobalMaxPooling1D(),
+    ],
     "rectifiers": lambda: [
         *(L.Dense(8), L.ReLU(2.0), L.Dense(8), L.LeakyReLU(0.1)),
         *(L.Dense(8), L.ELU(0.7), L.Dropout(0.3)),
@@ -284,8 +376,8 @@ def test_audio_before_the_front_end_and_without_padding(tmp_path):
     [
         (lambda: Double(name="own"), "its layer 'own', a Double, is not known"),
         (
-            lambda: L.Conv1D(3, 2, padding="causal", name="c"),
-            "its layer 'c', a Conv1D, is not known",
+            lambda: L.Conv1D(3, 2, padding="causal", activation="gelu"),
+            "a Conv1D, has the activation 'gelu'",
         ),
         (
             lambda: L.Dense(3, "gelu", name="d"),

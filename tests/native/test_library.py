@@ -72,6 +72,8 @@ def test_every_function_of_the_header_is_declared():
     functions = interface.FUNCTIONS + interface.TRAINING_FUNCTIONS
     declared = {name for name, _, _ in functions}
     assert public - declared == {
+        "duspar_delegate_create",
+        "duspar_delegate_destroy",
         "tflite_plugin_create_delegate",
         "tflite_plugin_destroy_delegate",
         "duspar_xla_forward",

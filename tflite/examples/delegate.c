@@ -34,7 +34,7 @@ int main(int count, char** arguments) {
 
   TfLiteModel* model = TfLiteModelCreateFromFile(arguments[1]);
   if (model == NULL) return fail("no model");
-  TfLiteDelegate* delegate = tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
   if (delegate == NULL) return fail("no delegate");
   TfLiteInterpreterOptions* options = TfLiteInterpreterOptionsCreate();
   TfLiteInterpreterOptionsAddDelegate(options, delegate);
@@ -58,7 +58,7 @@ int main(int count, char** arguments) {
 
   TfLiteInterpreterDelete(interpreter);
   TfLiteInterpreterOptionsDelete(options);
-  tflite_plugin_destroy_delegate(delegate); /* after its interpreters */
+  duspar_delegate_destroy(delegate); /* after its interpreters */
   TfLiteModelDelete(model);
   free(audio);
   return 0;

@@ -196,7 +196,7 @@ int main(int count, char** arguments) {
 
   TfLiteModel* model = TfLiteModelCreate(bytes, size);
   if (model == NULL) return fail("no model");
-  TfLiteDelegate* delegate = tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
   if (delegate == NULL) return fail("no delegate");
   TfLiteInterpreterOptions* options = TfLiteInterpreterOptionsCreate();
   TfLiteInterpreterOptionsAddDelegate(options, delegate);
@@ -219,7 +219,7 @@ int main(int count, char** arguments) {
   duspar_input_destroy(input);
   TfLiteInterpreterDelete(r.interpreter);
   TfLiteInterpreterOptionsDelete(options);
-  tflite_plugin_destroy_delegate(delegate); /* after its interpreters */
+  duspar_delegate_destroy(delegate); /* after its interpreters */
   TfLiteModelDelete(model);
   duspar_detector_destroy(r.detector);
   duspar_file_free(r.file);

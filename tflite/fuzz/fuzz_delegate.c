@@ -192,7 +192,7 @@ static void act(reader* r, host* h, struct TfLiteDelegate** delegate) {
       break;
     default:
       if (next(r) % 8 == 0) {
-        tflite_plugin_destroy_delegate(*delegate);
+        duspar_delegate_destroy(*delegate);
         *delegate = NULL;
       } else if (*delegate) {
         look(*delegate);
@@ -207,8 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   reader r = {data, size};
   host hosts[HOSTS];
-  struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  struct TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
   for (int i = 0; i < HOSTS; ++i) {
     make_model(&r, &hosts[i]);
     for (unsigned n = next(&r) % 3; n > 0; --n) break_model(&r, &hosts[i]);
@@ -219,8 +218,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     act(&r, &hosts[next(&r) % HOSTS], &delegate);
   }
   const int delegate_first = next(&r) % 2;
-  if (delegate_first) tflite_plugin_destroy_delegate(delegate);
+  if (delegate_first) duspar_delegate_destroy(delegate);
   for (int i = 0; i < HOSTS; ++i) host_free(&hosts[i]);
-  if (!delegate_first) tflite_plugin_destroy_delegate(delegate);
+  if (!delegate_first) duspar_delegate_destroy(delegate);
   return 0;
 }

@@ -194,8 +194,7 @@ static void check_errors(void) {
 /* The operator, as an interpreter calls it. */
 static void check_operator(void) {
   host h;
-  struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  struct TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
   host_init_log_mel(&h, 2, 100, 32, 16, 9);
   for (int i = 0; i < 200; ++i) ((float*)h.tensors[0].data)[i] = (float)i;
   CHECK(host_apply(&h, delegate) == TFL_OK && h.taken == 1, "%s", h.error);
@@ -220,7 +219,7 @@ static void check_operator(void) {
   CHECK(host_prepare(&h) == TFL_OK && host_invoke(&h) == TFL_OK, "%s", h.error);
   CHECK(h.tensors[7].dims->data[1] == 0, "no frames");
   host_free(&h);
-  tflite_plugin_destroy_delegate(delegate);
+  duspar_delegate_destroy(delegate);
 }
 
 /* One thing at a time is wrong, and an error tells of it. */
@@ -230,8 +229,7 @@ static void check_broken_operators(void) {
       "offset", "edges",  "constant", "inputs", "features", "options"};
   for (int fault = 0; fault < 12; ++fault) {
     host h;
-    struct TfLiteDelegate* delegate =
-        tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+    struct TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
     host_init_log_mel(&h, 1, 64, 32, 16, 9);
     if (fault == 0) host_reshape(&h, 0, 1, (int[]){64}, 1);
     if (fault == 1) host_reshape(&h, 1, 1, (int[]){33}, 1);
@@ -251,7 +249,7 @@ static void check_broken_operators(void) {
           h.error);
     CHECK(host_invoke(&h) != TFL_OK, "fault %d", fault);
     host_free(&h);
-    tflite_plugin_destroy_delegate(delegate);
+    duspar_delegate_destroy(delegate);
   }
 }
 

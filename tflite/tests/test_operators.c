@@ -154,8 +154,7 @@ static void test_model(const host_model* m, unsigned wanted) {
   double* kernels[4] = {NULL, NULL, NULL, NULL};
   expected e;
   duspar_operator d;
-  struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(keys, values, 2, NULL);
+  struct TfLiteDelegate* delegate = duspar_delegate_create(keys, values, 2);
   CHECK(delegate != NULL && duspar_delegate_find("test") == delegate, "%s",
         duspar_last_error());
   host_init(&h, m);
@@ -198,14 +197,14 @@ static void test_model(const host_model* m, unsigned wanted) {
           "entries");
   }
   if (seed & 256) { /* either may be destroyed first */
-    tflite_plugin_destroy_delegate(delegate);
+    duspar_delegate_destroy(delegate);
     CHECK(host_invoke(&h) == TFL_OK, "%s", h.error);
     host_free(&h);
   } else {
     host_free(&h);
     CHECK(duspar_delegate_operator(delegate, 0, &d) == DUSPAR_OK, "gone");
     CHECK(d.in_use == 0 && d.invocations == 2, "counts outlive");
-    tflite_plugin_destroy_delegate(delegate);
+    duspar_delegate_destroy(delegate);
   }
   CHECK(duspar_delegate_find("test") == NULL, "handle outlives");
   for (int k = 0; k < 4; ++k) free(kernels[k]);
@@ -237,8 +236,7 @@ static void test_models(void) {
 /* Resized between runs, the operator gives what a new one gives. */
 static void test_resize(void) {
   host_model m = {DUSPAR_KIND_DUSPAR, DUSPAR_FLOAT32, 1, 2, 5, 3};
-  struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  struct TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
   host h;
   double* kernels[4];
   expected e;
@@ -274,7 +272,7 @@ static void test_resize(void) {
   duspar_delegate_operator(delegate, 0, &d);
   CHECK(d.steps == 0 && d.operands[0].nonzeros == 0, "after reset");
   host_free(&h);
-  tflite_plugin_destroy_delegate(delegate);
+  duspar_delegate_destroy(delegate);
   for (int k = 0; k < 4; ++k) free(kernels[k]);
   free(e.y);
   free(e.f);
@@ -284,8 +282,7 @@ static void test_resize(void) {
 /* Faults that LiteRT does not let through, but another host may. */
 static void test_bad_outputs(void) {
   const host_model m = {DUSPAR_KIND_SPAR, DUSPAR_FLOAT32, 1, 2, 5, 3};
-  struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  struct TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
   for (int fault = 0; fault < 5; ++fault) {
     host h;
     host_init(&h, &m);
@@ -302,14 +299,13 @@ static void test_bad_outputs(void) {
     CHECK(host_invoke(&h) == TFL_ERROR, "fault %d", fault);
     host_free(&h);
   }
-  tflite_plugin_destroy_delegate(delegate);
+  duspar_delegate_destroy(delegate);
 }
 
 /* After a refused resize an operator does not run with what it had. */
 static void test_refused_resize(void) {
   const host_model m = {DUSPAR_KIND_SPAR, DUSPAR_FLOAT32, 1, 2, 5, 3};
-  struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  struct TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
   host h;
   host_init(&h, &m);
   CHECK(host_apply(&h, delegate) == TFL_OK && host_prepare(&h) == TFL_OK &&
@@ -321,19 +317,18 @@ static void test_refused_resize(void) {
   host_reshape(&h, 0, 3, (int[]){1, 2, 5}, 1);
   CHECK(host_prepare(&h) == TFL_OK && host_invoke(&h) == TFL_OK, "%s", h.error);
   host_free(&h);
-  tflite_plugin_destroy_delegate(delegate);
+  duspar_delegate_destroy(delegate);
 }
 
 /* A delegate that was destroyed while an operator holds it takes no more. */
 static void test_destroyed_delegate(void) {
   const host_model m = {DUSPAR_KIND_SPAR, DUSPAR_FLOAT32, 1, 2, 5, 3};
-  struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  struct TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
   host first, second;
   host_init(&first, &m);
   host_init(&second, &m);
   CHECK(host_apply(&first, delegate) == TFL_OK, "%s", first.error);
-  tflite_plugin_destroy_delegate(delegate);
+  duspar_delegate_destroy(delegate);
   CHECK(host_apply(&second, delegate) == TFL_ERROR, "taken");
   CHECK(strstr(second.error, "was destroyed") != NULL, "%s", second.error);
   host_free(&first);
@@ -348,16 +343,14 @@ static void test_delegate_options(void) {
                                          {"color", "red"}};
   const char* key = "handle";
   const char* value = "taken";
-  struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(&key, &value, 1, NULL);
+  struct TfLiteDelegate* delegate = duspar_delegate_create(&key, &value, 1);
   for (int i = 0; i < 4; ++i) {
-    CHECK(tflite_plugin_create_delegate(&pairs[i][0], &pairs[i][1], 1, NULL) ==
-              NULL,
+    CHECK(duspar_delegate_create(&pairs[i][0], &pairs[i][1], 1) == NULL,
           "%s=%s", pairs[i][0], pairs[i][1]);
     CHECK(duspar_last_error()[0] != '\0', "no text");
   }
-  tflite_plugin_destroy_delegate(delegate);
-  tflite_plugin_destroy_delegate(NULL);
+  duspar_delegate_destroy(delegate);
+  duspar_delegate_destroy(NULL);
 }
 
 int main(void) {

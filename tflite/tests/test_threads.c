@@ -40,13 +40,12 @@ static void check_operator(duspar_kind kind, int batch, int threads,
   host h[2];
   duspar_operator counted[2];
   for (int i = 0; i < 2; ++i) {
-    struct TfLiteDelegate* delegate =
-        tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+    struct TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
     make_host(&h[i], kind, batch, i == 0 ? 1 : threads, delegate);
     if (i == 1) h[i].context.recommended_num_threads = later;
     CHECK(host_invoke(&h[i]) == TFL_OK, "%s", h[i].error);
     duspar_delegate_operator(delegate, 0, &counted[i]);
-    tflite_plugin_destroy_delegate(delegate);
+    duspar_delegate_destroy(delegate);
   }
   for (int o = 0; o < h[0].node.outputs->size; ++o) {
     const int place = h[0].node.outputs->data[o];

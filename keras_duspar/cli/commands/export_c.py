@@ -19,6 +19,11 @@ def add_arguments(parser):
         help="how files and functions are called (default: as the folder)",
     )
     add_window(parser, "average over the last seconds, not over everything")
+    parser.add_argument(
+        "--detector",
+        metavar="FILE",
+        help="a .tflite file that keeps thresholds, and the window",
+    )
     convert.add_rounding(parser)
 
 
@@ -26,4 +31,6 @@ def run(arguments):
     """Runs the command."""
     import keras_duspar  # noqa: PLC0415
 
-    convert.export(arguments, keras_duspar.export_c, "name", "window")
+    convert.export(
+        arguments, keras_duspar.export_c, "name", "window", "detector"
+    )

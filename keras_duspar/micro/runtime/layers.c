@@ -183,6 +183,17 @@ FUNCTION void layer_norm(machine* m, const int32_t* a) {
   }
 }
 
+/* Arguments: 0 out; 1 in; 2 size; 3 epsilon; 4 scale. */
+FUNCTION void rms_norm(machine* m, const int32_t* a) {
+  const float* x = m->memory + a[1];
+  float sum = 0.0f;
+  for (int32_t i = 0; i < a[2]; ++i) sum += x[i] * x[i];
+  const float scale = inverse_root(sum / (float)a[2] + m->floats[a[3]]);
+  for (int32_t i = 0; i < a[2]; ++i) {
+    m->memory[a[0] + i] = x[i] * scale * m->floats[a[4] + i];
+  }
+}
+
 /* Arguments of this and of the next: 0 out; 1 in; 2 size. */
 FUNCTION void unit_norm(machine* m, const int32_t* a) {
   const float* x = m->memory + a[1];

@@ -3,12 +3,23 @@
 
 #include "run.c"
 
+#if MODEL_DETECTS
+#define REAL float
+#define REAL_EXP(x) any_exponential(x)
+#include "decisions_template.h"
+#endif
+
 static struct {
   float memory[MODEL_MEMORY];
   entry entries[MODEL_ENTRIES];
   number sums[MODEL_SUMS];
 #ifdef MODEL_COUNTS
   uint32_t counts[2 * MODEL_OPERANDS + 1];
+#endif
+#if MODEL_DETECTS
+  float ring[MODEL_SMOOTHING * MODEL_CLASSES];
+  decisions decisions;
+  model_event heard;
 #endif
   machine machine;
 } model_static;
@@ -28,6 +39,14 @@ void model_init(void) {
 #ifdef MODEL_COUNTS
   m->counts = model_static.counts;
 #endif
+#if MODEL_DETECTS
+  decisions* d = &model_static.decisions;
+  d->classes = MODEL_CLASSES;
+  d->steps = MODEL_SMOOTHING;
+  d->quiet = MODEL_QUIET;
+  d->thresholds = model_thresholds;
+  d->ring = model_static.ring;
+#endif
   model_reset();
 }
 
@@ -36,7 +55,27 @@ void model_reset(void) {
 #ifdef MODEL_COUNTS
   memset(model_static.counts, 0, sizeof model_static.counts);
 #endif
+#if MODEL_DETECTS
+  decisions_reset(&model_static.decisions);
+#endif
 }
+
+#if MODEL_DETECTS
+static uint32_t model_listen(const float* scores) {
+  decisions* d = &model_static.decisions;
+  model_event* heard = &model_static.heard;
+  float confidence;
+  const int32_t word = decisions_step(d, scores, &confidence);
+  if (word == DECISIONS_NOTHING) return 0;
+  heard->word = (int)word;
+  heard->end = (double)d->step * MODEL_SECONDS;
+  heard->start = heard->end > MODEL_WINDOW ? heard->end - MODEL_WINDOW : 0.0;
+  heard->confidence = confidence;
+  return MODEL_HEARD;
+}
+
+const model_event* model_heard(void) { return &model_static.heard; }
+#endif
 
 static uint32_t model_run(void) {
   const uint32_t clocks = run(&model_static.machine);
@@ -44,6 +83,9 @@ static uint32_t model_run(void) {
   for (int i = 0; i < MODEL_OUTPUTS; ++i) {
     new_outputs |= (clocks >> model_outputs[i][1] & 1u) << i;
   }
+#if MODEL_DETECTS
+  new_outputs |= model_listen(model_output(0));
+#endif
   return new_outputs;
 }
 

@@ -9,6 +9,7 @@
 #include "products.c"
 #include "run.c"
 #include "vectors.c"
+#include "windows.c"
 
 #define EXPORT(name) __attribute__((export_name(#name)))
 
@@ -40,11 +41,16 @@ static operation* const web_operations[OPERATIONS] = {
     [BINARY] = binary,
     [LAYER_NORM] = layer_norm,
     [UNIT_NORM] = unit_norm,
+    [RMS_NORM] = rms_norm,
     [SOFTMAX] = softmax,
     [COPY] = copy,
     [POOL] = pool,
     [RUNNING_MEAN] = running_mean,
     [SLIDING_MEAN] = sliding_mean,
+    [WINDOW] = window,
+    [DEPTHWISE] = depthwise,
+    [LARGEST] = largest,
+    [RUNNING_MAX] = running_max,
 };
 static product* const web_products[PRODUCTS] = {
     [PRODUCT_FLOAT32] = product_float32,

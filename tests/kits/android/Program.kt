@@ -7,6 +7,7 @@ import io.github.kerasduspar.load
 import java.io.File
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
+import org.tensorflow.lite.Interpreter
 
 /** Prints `name: message` of what a block throws. */
 fun refuses(name: String, block: () -> Unit) {
@@ -70,6 +71,10 @@ fun main(arguments: Array<String>) {
         val scores = lines.drop(3).map { line -> line.split(" ").map { it.toFloat() }.toFloatArray() }
         return listen(model, audio, arguments[2].toInt(), scores, lines)
     }
+    if (System.getProperty("duspar.absent") != null) {
+        repeat(2) { refuses("library") { StreamingRunner.load(File(model)) } }
+        return refuses("delegate") { DuSpaRDelegate() }
+    }
     println("version ${DuSpaRDelegate.version}")
     println("features ${DuSpaRDelegate.cpuFeatures.joinToString(" ")}")
 
@@ -87,7 +92,12 @@ fun main(arguments: Array<String>) {
     }
     StreamingRunner.load(AssetManager(), model, 2).use { stream("asset", it, audio) }
 
-    refuses("threads") { StreamingRunner.load(File(model), numThreads = 0) }
+    // Before a delegate is made, which nobody would close.
+    refuses("threads") { StreamingRunner.load(File(model), numThreads = 0, kernel = "none") }
+    val signature = System.setProperty("duspar.signature", arguments[1] + ".empty")
+    refuses("signature") { StreamingRunner.load(File(model)) }
+    println("living ${Interpreter.living}")
+    System.setProperty("duspar.signature", signature)
     refuses("damaged") { StreamingRunner.load(ByteBuffer.allocateDirect(100)) }
     refuses("heap") { StreamingRunner.load(ByteBuffer.allocate(100)) }
     refuses("kernel") { DuSpaRDelegate(kernel = "grün") }

@@ -1,39 +1,51 @@
-// The names of TensorFlowLiteSwift that the kit uses, over TFLite's C library.
+// The names of TensorFlowLiteSwift that the kit uses, over TFLite's C library. What is public has the
+// shape of TensorFlow's tensorflow/lite/swift/Sources: Delegate.swift of commit f841af26,
+// Interpreter.swift of 18be7438, SignatureRunner.swift of c7ffe901, SignatureRunnerError.swift of
+// de11fbc5 and Tensor.swift of 7a625349: the pod is made of these files.
 import Foundation
 import TensorFlowLiteC
 
 public protocol Delegate: AnyObject {
   typealias CDelegate = UnsafeMutablePointer<TfLiteDelegate>
-  var cDelegate: CDelegate? { get }
+  var cDelegate: CDelegate { get }
 }
 
-public enum SignatureRunnerError: Error, Equatable {
-  case allocateTensorsRequired
-  case failedToGetTensor(tensorType: String, nameInSignature: String)
-  case failedToInvokeSignature(signatureKey: String)
+public enum SignatureRunnerError: Error, Equatable, Hashable {
   case invalidTensorDataCount(provided: Int, required: Int)
+  case invalidTensorDataType
+  case failedToCreateSignatureRunner(signatureKey: String)
+  case failedToGetTensor(tensorType: String, nameInSignature: String)
+  case failedToResizeInputTensor(inputName: String)
+  case failedToCopyDataToInputTensor
+  case failedToAllocateTensors
+  case failedToInvokeSignature(signatureKey: String)
+  case allocateTensorsRequired
 }
 
 public enum InterpreterError: Error {
+  case failedToLoadModel
   case failedToCreateInterpreter
 }
 
-public struct Tensor {
+public struct Tensor: Equatable, Hashable {
+  public let name: String
   public let data: Data
 }
 
 public final class Interpreter {
-  public struct Options {
-    public var threadCount: Int?
+  public struct Options: Equatable, Hashable {
+    public var threadCount: Int? = nil
+    public var isXNNPackEnabled: Bool = false
     public init() {}
   }
 
+  public let options: Options?
+  public let delegates: [Delegate]?
   public let signatureKeys: [String]
   let pointer: OpaquePointer
   // This library knows nothing of signatures: the test tells.
   let tensors: [String: [String: Int32]]
   private let model: OpaquePointer
-  private let delegates: [Delegate]
 
   public init(modelPath: String, options: Options? = nil, delegates: [Delegate]? = nil) throws {
     let settings = TfLiteInterpreterOptionsCreate()
@@ -42,13 +54,16 @@ public final class Interpreter {
     for delegate in delegates ?? [] {
       TfLiteInterpreterOptionsAddDelegate(settings, delegate.cDelegate)
     }
-    guard let model = TfLiteModelCreateFromFile(modelPath),
-      let pointer = TfLiteInterpreterCreate(model, settings),
-      TfLiteInterpreterAllocateTensors(pointer) == kTfLiteOk
-    else { throw InterpreterError.failedToCreateInterpreter }
+    guard let model = TfLiteModelCreateFromFile(modelPath) else {
+      throw InterpreterError.failedToLoadModel
+    }
+    guard let pointer = TfLiteInterpreterCreate(model, settings) else {
+      throw InterpreterError.failedToCreateInterpreter
+    }
+    self.options = options
+    self.delegates = delegates
     self.model = model
     self.pointer = pointer
-    self.delegates = delegates ?? []
     let text = try String(
       contentsOfFile: ProcessInfo.processInfo.environment["DUSPAR_SIGNATURE"]!, encoding: .utf8)
     var keys: [String] = []
@@ -67,7 +82,10 @@ public final class Interpreter {
   }
 
   public func signatureRunner(with key: String) throws -> SignatureRunner {
-    SignatureRunner(self, key)
+    guard signatureKeys.contains(key) else {
+      throw SignatureRunnerError.failedToCreateSignatureRunner(signatureKey: key)
+    }
+    return try SignatureRunner(self, key)
   }
 }
 
@@ -77,7 +95,10 @@ public final class SignatureRunner {
   public var outputs: [String] { interpreter.tensors["out"]!.keys.sorted() }
   private let interpreter: Interpreter
 
-  init(_ interpreter: Interpreter, _ key: String) {
+  init(_ interpreter: Interpreter, _ key: String) throws {
+    guard TfLiteInterpreterAllocateTensors(interpreter.pointer) == kTfLiteOk else {
+      throw SignatureRunnerError.failedToAllocateTensors
+    }
     self.interpreter = interpreter
     signatureKey = key
   }
@@ -122,6 +143,7 @@ public final class SignatureRunner {
     guard let bytes = TfLiteTensorData(tensor) else {
       throw SignatureRunnerError.allocateTensorsRequired
     }
-    return Tensor(data: Data(bytes: bytes, count: TfLiteTensorByteSize(tensor)))
+    let data = Data(bytes: bytes, count: TfLiteTensorByteSize(tensor))
+    return Tensor(name: String(cString: TfLiteTensorName(tensor)), data: data)
   }
 }

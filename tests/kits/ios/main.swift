@@ -89,4 +89,5 @@ refuses("threads") { _ = try StreamingRunner.load(path: path, threadCount: 0) }
 refuses("damaged") { _ = try StreamingRunner.load(path: CommandLine.arguments[2]) }
 refuses("kernel") { _ = try DuSpaRDelegate(kernel: "grün") }
 let delegate = try DuSpaRDelegate(kernel: "reference")
-print("handle \(delegate.cDelegate != nil) \(delegate.operators())")
+let handle: UnsafeMutableRawPointer = .init(delegate.cDelegate)
+print("handle \(handle == delegate.pointer) \(delegate.operators())")

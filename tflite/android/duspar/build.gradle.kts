@@ -7,14 +7,14 @@ plugins {
 
 android {
     namespace = "io.github.kerasduspar"
-    compileSdk = 35
+    compileSdk = 36
     ndkVersion = "27.2.12479018"
 
     defaultConfig {
         minSdk = 24
         consumerProguardFiles("consumer-rules.pro")
         ndk {
-            abiFilters += listOf("arm64-v8a", "armeabi-v7a", "x86_64")
+            abiFilters += listOf("arm64-v8a", "armeabi-v7a", "x86_64", "x86")
         }
         externalNativeBuild {
             cmake {
@@ -43,6 +43,11 @@ kotlin {
 }
 
 dependencies {
-    // LiteRT 2 has an `Interpreter`, too, which takes no delegates.
-    api("com.google.ai.edge.litert:litert:1.4.2")
+    // LiteRT 2 has the same name, and an `Interpreter` that takes no delegates.
+    api("com.google.ai.edge.litert:litert") {
+        version {
+            strictly("[1.4,2.0[")
+            prefer("1.4.2")
+        }
+    }
 }

@@ -7,12 +7,12 @@ plugins {
 
 android {
     namespace = "io.github.kerasduspar.sample"
-    compileSdk = 35
+    compileSdk = 36
 
     defaultConfig {
         applicationId = "io.github.kerasduspar.sample"
         minSdk = 24
-        targetSdk = 35
+        targetSdk = 36
         versionCode = 1
         versionName = "0.1.0"
     }

@@ -9,7 +9,7 @@
 #ifndef DUSPAR_DELEGATE_H_
 #define DUSPAR_DELEGATE_H_
 
-#include "duspar/base.h"
+#include "base.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,7 +17,7 @@ extern "C" {
 
 struct TfLiteDelegate;
 
-/* Makes a delegate: the function that TFLite's plugin loaders call.
+/* Makes a delegate.
  *
  * Options, as pairs of key and value:
  *   handle  a text of 1 to 63 bytes that no other living delegate has, with
@@ -25,16 +25,23 @@ struct TfLiteDelegate;
  *   kernel  name of the kernel to use; without it that of the environment
  *           variable DUSPAR_KERNEL is taken, or the fastest
  *
- * `report_error`, if not NULL, receives the reason of a failure. Returns NULL
- * on failure, also for an option that is not known. */
-DUSPAR_API struct TfLiteDelegate* tflite_plugin_create_delegate(
-    const char* const* keys, const char* const* values, size_t count,
-    void (*report_error)(const char*));
+ * Returns NULL on failure, also for an option that is not known. */
+DUSPAR_API struct TfLiteDelegate* duspar_delegate_create(
+    const char* const* keys, const char* const* values, size_t count);
 
 /* Destroys a delegate. NULL is allowed.
  *
  * Interpreters that use the delegate may live longer and still be run and
  * destroyed; they cannot be given the delegate anew. */
+DUSPAR_API void duspar_delegate_destroy(struct TfLiteDelegate* delegate);
+
+/* The same by the names that TFLite's loaders of plugins look for.
+ * `report_error`, if not NULL, receives the reason of a failure. An app with
+ * several delegates inside it would have these names several times, so they
+ * are not there if the library was built with DUSPAR_STATIC. */
+DUSPAR_API struct TfLiteDelegate* tflite_plugin_create_delegate(
+    const char* const* keys, const char* const* values, size_t count,
+    void (*report_error)(const char*));
 DUSPAR_API void tflite_plugin_destroy_delegate(struct TfLiteDelegate* delegate);
 
 /* Returns the living delegate that was made with option `handle`, or NULL. */

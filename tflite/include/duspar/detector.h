@@ -14,7 +14,7 @@
 #ifndef DUSPAR_DETECTOR_H_
 #define DUSPAR_DETECTOR_H_
 
-#include "duspar/base.h"
+#include "base.h"
 
 #ifdef __cplusplus
 extern "C" {

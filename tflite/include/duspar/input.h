@@ -9,7 +9,7 @@
 #ifndef DUSPAR_INPUT_H_
 #define DUSPAR_INPUT_H_
 
-#include "duspar/base.h"
+#include "base.h"
 
 #ifdef __cplusplus
 extern "C" {

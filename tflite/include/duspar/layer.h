@@ -2,7 +2,7 @@
 #ifndef DUSPAR_LAYER_H_
 #define DUSPAR_LAYER_H_
 
-#include "duspar/base.h"
+#include "base.h"
 
 #ifdef __cplusplus
 extern "C" {

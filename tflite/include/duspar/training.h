@@ -4,8 +4,8 @@
 #ifndef DUSPAR_TRAINING_H_
 #define DUSPAR_TRAINING_H_
 
-#include "duspar/layer.h"
-#include "duspar/weights.h"
+#include "layer.h"
+#include "weights.h"
 
 #ifdef __cplusplus
 extern "C" {

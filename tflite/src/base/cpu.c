@@ -51,6 +51,8 @@ bool duspar_cpu_has(duspar_cpu_feature feature) {
 #else
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 
 bool duspar_cpu_has(duspar_cpu_feature feature) {
@@ -60,9 +62,13 @@ bool duspar_cpu_has(duspar_cpu_feature feature) {
 #if defined(__aarch64__) && defined(__linux__)
   const unsigned long asimddp = 1ul << 20;
   return feature == DUSPAR_CPU_DOTPROD && (getauxval(AT_HWCAP) & asimddp) != 0;
-#elif defined(__ARM_FEATURE_DOTPROD)
-  /* The system's compiler expects it of every processor, as Apple's does. */
-  return feature == DUSPAR_CPU_DOTPROD;
+#elif defined(__aarch64__) && defined(__APPLE__)
+  int has = 0;
+  size_t size = sizeof has;
+  return feature == DUSPAR_CPU_DOTPROD &&
+         sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, NULL, 0) ==
+             0 &&
+         has != 0;
 #else
   (void)feature;
   return false;

@@ -174,27 +174,39 @@ static duspar_delegate* create(const char* const* keys,
   return NULL;
 }
 
-struct TfLiteDelegate* tflite_plugin_create_delegate(
-    const char* const* keys, const char* const* values, size_t count,
-    void (*report_error)(const char*)) {
+struct TfLiteDelegate* duspar_delegate_create(const char* const* keys,
+                                              const char* const* values,
+                                              size_t count) {
   duspar_delegate* delegate = create(keys, values, count);
-  if (delegate == NULL) {
-    if (report_error != NULL) report_error(duspar_last_error());
-    return NULL;
-  }
-  return (struct TfLiteDelegate*)(void*)&delegate->base;
+  return delegate ? (struct TfLiteDelegate*)(void*)&delegate->base : NULL;
 }
 
 static duspar_delegate* whole(const struct TfLiteDelegate* delegate) {
   return ((const tfl_delegate*)(const void*)delegate)->data;
 }
 
-void tflite_plugin_destroy_delegate(struct TfLiteDelegate* delegate) {
+void duspar_delegate_destroy(struct TfLiteDelegate* delegate) {
   if (delegate == NULL) return;
   delist(whole(delegate));
   atomic_store(&whole(delegate)->destroyed, true);
   duspar_delegate_release(whole(delegate));
 }
+
+#if !defined(DUSPAR_STATIC)
+struct TfLiteDelegate* tflite_plugin_create_delegate(
+    const char* const* keys, const char* const* values, size_t count,
+    void (*report_error)(const char*)) {
+  struct TfLiteDelegate* delegate = duspar_delegate_create(keys, values, count);
+  if (delegate == NULL && report_error != NULL) {
+    report_error(duspar_last_error());
+  }
+  return delegate;
+}
+
+void tflite_plugin_destroy_delegate(struct TfLiteDelegate* delegate) {
+  duspar_delegate_destroy(delegate);
+}
+#endif
 
 struct TfLiteDelegate* duspar_delegate_find(const char* handle) {
   if (handle == NULL || handle[0] == '\0') return NULL;

@@ -81,4 +81,14 @@ OFFSET(tfl_delegate, flags, 24);
 SIZE(tfl_delegate, 40);
 #endif
 
+#if defined(__i386__)
+/* It goes on the stack here, with its size between what is around it. */
+SIZE(tfl_registration, 48);
+OFFSET(tfl_registration, inplace_operator, 40);
+SIZE(tfl_tensor, 64);
+SIZE(tfl_node, 40);
+OFFSET(tfl_context, replace_nodes, 32);
+OFFSET(tfl_delegate, flags, 20);
+#endif
+
 OFFSET(tfl_ints, data, sizeof(int));

@@ -1,22 +1,25 @@
-/* Events from scores: see keras_duspar/streaming/detector.py, which computes
- * the same in the same order. */
+/* Events from scores: detectors and what makes them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "duspar.h"
 
-enum { NOTHING = -1, MOST_CLASSES = 65536, MOST_STEPS = 65536 };
+#define REAL double
+#define REAL_EXP(x) exp(x)
+#include "listening/decisions_template.h"
+
+enum { MOST_CLASSES = 65536, MOST_STEPS = 65536 };
 
 struct duspar_detector {
-  size_t classes, smoothed_steps;
-  int64_t quiet, step, again, held; /* in steps; `held` is a class */
+  decisions decisions;
+  size_t classes;
   double seconds, window;
   double* thresholds;
-  double* ring; /* the last probabilities, one row per step */
   char** labels;
 };
 
@@ -27,15 +30,12 @@ void duspar_detector_destroy(duspar_detector* detector) {
   }
   free(detector->labels);
   free(detector->thresholds);
-  free(detector->ring);
+  free(detector->decisions.ring);
   free(detector);
 }
 
 void duspar_detector_reset(duspar_detector* detector) {
-  detector->step = detector->again = 0;
-  detector->held = NOTHING;
-  memset(detector->ring, 0,
-         detector->smoothed_steps * detector->classes * sizeof(double));
+  decisions_reset(&detector->decisions);
 }
 
 static bool check(const duspar_detector_settings* s) {
@@ -85,16 +85,17 @@ duspar_detector* duspar_detector_create(const duspar_detector_settings* s) {
   duspar_detector* detector = calloc(1, sizeof *detector);
   if (detector == NULL) goto no_memory;
   const double steps = rint(s->smoothing / s->seconds);
+  decisions* d = &detector->decisions;
   detector->classes = s->classes;
-  detector->smoothed_steps = steps < 1 ? 1 : (size_t)steps;
-  detector->quiet = (int64_t)rint(s->refractory / s->seconds);
+  d->classes = (int32_t)s->classes;
+  d->steps = steps < 1 ? 1 : (int32_t)steps;
+  d->quiet = (int64_t)rint(s->refractory / s->seconds);
   detector->seconds = s->seconds;
   detector->window = s->window;
-  detector->thresholds = malloc(s->classes * sizeof(double));
-  detector->ring =
-      malloc(detector->smoothed_steps * s->classes * sizeof(double));
+  d->thresholds = detector->thresholds = malloc(s->classes * sizeof(double));
+  d->ring = malloc((size_t)d->steps * s->classes * sizeof(double));
   detector->labels = calloc(s->classes, sizeof(char*));
-  if (detector->thresholds == NULL || detector->ring == NULL ||
+  if (detector->thresholds == NULL || d->ring == NULL ||
       detector->labels == NULL) {
     goto no_memory;
   }
@@ -116,49 +117,15 @@ size_t duspar_detector_classes(const duspar_detector* detector) {
   return detector->classes;
 }
 
-/* Probabilities; zeros unless all scores are finite. */
-static void softmax(const float* scores, size_t count, double* shares) {
-  double largest = scores[0], sum = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (!isfinite(scores[i])) {
-      memset(shares, 0, count * sizeof *shares);
-      return;
-    }
-    if (scores[i] > largest) largest = scores[i];
-  }
-  for (size_t i = 0; i < count; ++i) {
-    shares[i] = exp(scores[i] - largest);
-    sum += shares[i];
-  }
-  for (size_t i = 0; i < count; ++i) shares[i] /= sum;
-}
-
 int32_t duspar_detector_step(duspar_detector* detector, const float* scores,
                              duspar_event* event) {
-  const size_t classes = detector->classes, steps = detector->smoothed_steps;
-  softmax(scores, classes,
-          detector->ring + (size_t)detector->step % steps * classes);
-  ++detector->step;
-  int64_t best = 0;
-  double confidence = -1;
-  for (size_t i = 0; i < classes; ++i) {
-    double sum = 0;
-    for (size_t s = 0; s < steps; ++s) sum += detector->ring[s * classes + i];
-    if (sum / (double)steps > confidence) {
-      confidence = sum / (double)steps;
-      best = (int64_t)i;
-    }
-  }
-  if (!(confidence >= detector->thresholds[best])) { /* also NaN */
-    detector->held = NOTHING;
-    return 0;
-  }
-  if (best == detector->held || detector->step < detector->again) return 0;
-  detector->held = best;
-  detector->again = detector->step + detector->quiet;
-  event->index = (size_t)best;
-  event->word = detector->labels[best];
-  event->end = (double)detector->step * detector->seconds;
+  double confidence;
+  const int32_t word =
+      decisions_step(&detector->decisions, scores, &confidence);
+  if (word == DECISIONS_NOTHING) return 0;
+  event->index = (size_t)word;
+  event->word = detector->labels[word];
+  event->end = (double)detector->decisions.step * detector->seconds;
   event->start = fmax(0, event->end - detector->window);
   event->confidence = confidence;
   return 1;

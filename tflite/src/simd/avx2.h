@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "simd/compaction.h"
 
 enum { VF_LANES = 8 };

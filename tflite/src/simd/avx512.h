@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 enum { VF_LANES = 16 };
 #define VF_MAX_TILE 8
 #define VF_MAX_ROWS 4

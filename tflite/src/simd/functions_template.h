@@ -39,8 +39,6 @@
  *                      processors that cannot begin to do so by themselves
  *   VF_PIN(v)          keeps a vector in a register, if the compiler would not
  */
-#include "base/compiler.h"
-
 #if !defined(VF_PIN)
 #define VF_PIN(v) (void)(v)
 #endif

@@ -1,11 +1,12 @@
-/* Vectors of four floats: NEON of 64-bit ARM, with the dot product if the
- * compiler may use it. See functions_template.h. */
+/* Vectors of four floats: NEON of 64-bit ARM, with the dot product if
+ * NEON_DOTPROD is defined. See functions_template.h. */
 #include <arm_neon.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "simd/compaction.h"
 
 enum { VF_LANES = 4 };
@@ -111,7 +112,7 @@ static inline size_t vf_gather(vf* v, uint32_t first, uint32_t* index) {
 #define VF_PIN(v) __asm__("" : "+w"(v))
 
 #define VQ_WIDE(bits) ((bits) > 8)
-#if defined(__ARM_FEATURE_DOTPROD)
+#if defined(NEON_DOTPROD)
 /* The instruction takes signed bytes, so 8 bits go as twice the upper 7 and
  * the lowest. */
 typedef struct vq {

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 enum { VF_LANES = 4 };
 #define VF_MAX_TILE 4
 #define VF_MAX_ROWS 4

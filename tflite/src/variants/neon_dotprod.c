@@ -1,11 +1,28 @@
 /* The variant neon_dotprod: what it computes is in variant_template.h, with the
  * instructions of simd/neon.h. */
-#if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
+#include "variants/variants.h"
+
+#if defined(DUSPAR_HAS_NEON_DOTPROD)
+#include <arm_neon.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/memory.h"
+/* From here on; Swift's package manager gives no options file by file. */
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("dotprod"))), \
+                             apply_to = function)
+#else
+#pragma GCC target("arch=armv8.2-a+dotprod")
+#endif
 #define VARIANT duspar_variant_neon_dotprod
 #define VARIANT_NAME "neon_dotprod"
 #define VARIANT_USABLE duspar_cpu_has(DUSPAR_CPU_DOTPROD)
-#include "base/cpu.h"
+#define NEON_DOTPROD
 #include "simd/neon.h"
 /* The vectors come first. */
 #include "variants/variant_template.h"
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
 #endif

@@ -85,6 +85,17 @@ typedef struct duspar_variant {
 #if defined(__GNUC__) && !defined(DUSPAR_HAS_PORTABLE)
 #define DUSPAR_HAS_PORTABLE
 #endif
+#if defined(__aarch64__)
+/* Compilers that can be told in a source to use the dot product: Xcode 15,
+ * Clang 16, GCC. */
+#if defined(__apple_build_version__)
+#if __apple_build_version__ >= 15000000
+#define DUSPAR_HAS_NEON_DOTPROD
+#endif
+#elif !defined(__clang__) || __clang_major__ >= 16
+#define DUSPAR_HAS_NEON_DOTPROD
+#endif
+#endif
 
 extern const duspar_variant duspar_variant_avx512_vnni;
 extern const duspar_variant duspar_variant_avx512;

@@ -13,8 +13,8 @@ struct SampleApp: App {
         .multilineTextAlignment(.center)
         .padding()
     }
-    .onChange(of: phase) { phase in
-      if phase == .active { listener.start() } else { listener.stop() }
+    .onChange(of: phase) { _, phase in
+      if phase == .active { Task { await listener.start() } } else { listener.stop() }
     }
   }
 }

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// A word that was heard.
-public struct Event: Equatable {
+public struct Event: Equatable, Sendable {
   /// Its label.
   public let word: String
   /// Seconds from the beginning of the stream: the word lies behind.

@@ -15,7 +15,7 @@ public struct DuSpaRError: Error, LocalizedError, Equatable {
 }
 
 /// A vector whose zeros an operator skips, and what was counted of it.
-public struct Operand: Equatable {
+public struct Operand: Equatable, Sendable {
   public let name: String
   /// Entries of the vector in one step.
   public let size: Int64
@@ -27,7 +27,7 @@ public struct Operand: Equatable {
 }
 
 /// One DuSpaR or SpaR layer of a model, and what it has counted.
-public struct Operator: Equatable {
+public struct Operator: Equatable, Sendable {
   public let layer: String
   public let op: String
   /// What runs it; empty before tensors are allocated.
@@ -45,7 +45,7 @@ public struct Operator: Equatable {
 ///     let interpreter = try Interpreter(modelPath: path, delegates: [delegate])
 ///
 /// It may be used from any thread.
-public final class DuSpaRDelegate {
+public final class DuSpaRDelegate: @unchecked Sendable {
   /// A `TfLiteDelegate` of TensorFlow Lite's C interface.
   public let pointer: UnsafeMutableRawPointer
 
@@ -57,18 +57,18 @@ public final class DuSpaRDelegate {
         kernel.withCString { value -> UnsafeMutableRawPointer? in
           let keys: [UnsafePointer<CChar>?] = [key]
           let values: [UnsafePointer<CChar>?] = [value]
-          return cast(tflite_plugin_create_delegate(keys, values, 1, nil))
+          return cast(duspar_delegate_create(keys, values, 1))
         }
       }
     } else {
-      created = cast(tflite_plugin_create_delegate(nil, nil, 0, nil))
+      created = cast(duspar_delegate_create(nil, nil, 0))
     }
     guard let pointer = created else { throw DuSpaRError.last }
     self.pointer = pointer
   }
 
   deinit {
-    tflite_plugin_destroy_delegate(cast(pointer))
+    duspar_delegate_destroy(cast(pointer))
   }
 
   /// The operators that the delegate has taken over, in the model's order.

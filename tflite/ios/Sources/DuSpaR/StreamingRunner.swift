@@ -4,10 +4,9 @@
     import CDuSpaR
   #endif
   import TensorFlowLite
-  import TensorFlowLiteC
 
   extension DuSpaRDelegate: Delegate {
-    public var cDelegate: CDelegate? { pointer.assumingMemoryBound(to: TfLiteDelegate.self) }
+    public var cDelegate: CDelegate { pointer.assumingMemoryBound(to: CDelegate.Pointee.self) }
   }
 
   /// Runs a streaming `.tflite` file, chunk by chunk, as `keras_duspar.tflite.load` does in Python.

@@ -11,7 +11,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The methods of LiteRT's class that the kit uses, over TFLite's C library.
+ * The methods of LiteRT's class that the kit uses, over TFLite's C library. Their signatures are
+ * those of TensorFlow's tensorflow/lite/java/src/main/java/org/tensorflow/lite/Interpreter.java,
+ * commit 6b1457f1.
  *
  * <p>That library knows no signatures: the file `duspar.signature` tells, line by line, `key NAME`,
  * `in NAME TENSOR` and `out NAME TENSOR`. As in LiteRT, buffers must fit, and outputs that are not
@@ -37,6 +39,9 @@ public final class Interpreter implements AutoCloseable {
     }
   }
 
+  /** How many are not closed. */
+  public static int living = 0;
+
   private final ByteBuffer model; // keeps the memory
   private long handle;
   private String key;
@@ -47,6 +52,7 @@ public final class Interpreter implements AutoCloseable {
     this.model = model;
     long[] delegates = options.delegates.stream().mapToLong(Delegate::getNativeHandle).toArray();
     handle = create(model, delegates, options.threads);
+    ++living;
     try {
       for (String line : Files.readAllLines(Paths.get(System.getProperty("duspar.signature")))) {
         String[] words = line.split(" ");
@@ -87,9 +93,9 @@ public final class Interpreter implements AutoCloseable {
   }
 
   public void runSignature(
-      Map<String, ? extends Object> given, Map<String, ? extends Object> wanted, String signature) {
+      Map<String, Object> given, Map<String, Object> wanted, String signature) {
     if (given.size() != inputs.size()) throw new IllegalArgumentException("inputs are missing");
-    for (Map.Entry<String, ? extends Object> entry : given.entrySet()) {
+    for (Map.Entry<String, Object> entry : given.entrySet()) {
       ByteBuffer source = (ByteBuffer) entry.getValue();
       int place = inputs.get(entry.getKey());
       if (source.capacity() != size(handle, false, place)) {
@@ -98,7 +104,7 @@ public final class Interpreter implements AutoCloseable {
       data(handle, false, place).put(source);
     }
     invoke(handle);
-    for (Map.Entry<String, ? extends Object> entry : wanted.entrySet()) {
+    for (Map.Entry<String, Object> entry : wanted.entrySet()) {
       ((ByteBuffer) entry.getValue()).put(data(handle, true, outputs.get(entry.getKey())));
     }
   }
@@ -121,6 +127,7 @@ public final class Interpreter implements AutoCloseable {
   public void close() {
     destroy(handle);
     handle = 0;
+    --living;
   }
 
   private static native long create(ByteBuffer model, long[] delegates, int threads);

@@ -56,7 +56,7 @@ static jlong create(JNIEnv* env, jclass type, jbyteArray kernel) {
   }
   const char* values[] = {name};
   struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(keys, values, name != NULL, NULL);
+      duspar_delegate_create(keys, values, name != NULL);
   free(name);
   if (delegate == NULL) throw_error(env);
   return (jlong)(intptr_t)delegate;
@@ -64,7 +64,7 @@ static jlong create(JNIEnv* env, jclass type, jbyteArray kernel) {
 
 static void destroy(JNIEnv* env, jclass type, jlong handle) {
   (void)env, (void)type;
-  tflite_plugin_destroy_delegate(from_handle(handle));
+  duspar_delegate_destroy(from_handle(handle));
 }
 
 static jint count(JNIEnv* env, jclass type, jlong handle) {

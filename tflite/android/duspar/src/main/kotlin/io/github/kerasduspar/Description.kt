@@ -89,7 +89,7 @@ internal class Description(text: String) {
         /** Reads the description in the bytes of a file. */
         fun read(model: ByteBuffer): Description {
             require(model.isDirect) { "`model` must be a direct or a mapped ByteBuffer." }
-            val found = Native.metadata(model, "keras_duspar".toByteArray())
+            val found = Native.loaded().metadata(model, "keras_duspar".toByteArray())
             requireNotNull(found) { "`model` must be a file that keras_duspar has written: this one has no metadata of it." }
             return Description(String(found))
         }

@@ -39,7 +39,7 @@ class Detector private constructor(
             "`thresholds` must be as many as `labels`, ${labels.size}, not ${thresholds.size}."
         }
         val numbers = DoubleArray(thresholds.size) { thresholds[it] ?: Double.NaN }
-        handle = Native.detectorCreate(numbers, seconds, window, smoothing, refractory)
+        handle = Native.loaded().detectorCreate(numbers, seconds, window, smoothing, refractory)
     }
 
     /**

@@ -40,7 +40,7 @@ data class Operator(
  * @param kernel name of the kernel to use; without it the fastest is taken
  */
 class DuSpaRDelegate @JvmOverloads constructor(kernel: String? = null) : Delegate {
-    private var handle: Long = Native.create(kernel?.toByteArray())
+    private var handle: Long = Native.loaded().create(kernel?.toByteArray())
 
     /** What LiteRT's interpreter asks for. */
     @Synchronized
@@ -88,11 +88,11 @@ class DuSpaRDelegate @JvmOverloads constructor(kernel: String? = null) : Delegat
     companion object {
         /** Version of the native library, such as "0.1.0". */
         @JvmStatic
-        val version: String get() = String(Native.version())
+        val version: String get() = String(Native.loaded().version())
 
         /** Features of the processor that kernels ask for. */
         @JvmStatic
         val cpuFeatures: List<String>
-            get() = String(Native.features()).split(' ').filter { it.isNotEmpty() }
+            get() = String(Native.loaded().features()).split(' ').filter { it.isNotEmpty() }
     }
 }

@@ -4,8 +4,15 @@ import java.nio.ByteBuffer
 
 /** The functions of `duspar_jni.c`. Texts are bytes of UTF-8. */
 internal object Native {
-    init {
-        System.loadLibrary("duspar_jni")
+    // Not in `init`: what fails there is an Error, and hides the reason from the second time on.
+    private val failure = runCatching { System.loadLibrary("duspar_jni") }.exceptionOrNull()
+
+    /** This, or an exception if the app has no library for this device; every other function needs it. */
+    fun loaded(): Native {
+        if (failure != null) {
+            throw IllegalStateException("The library of DuSpaR cannot be loaded here: ${failure.message}", failure)
+        }
+        return this
     }
 
     @JvmStatic external fun create(kernel: ByteArray?): Long

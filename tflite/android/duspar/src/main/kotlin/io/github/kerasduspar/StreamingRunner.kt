@@ -29,7 +29,7 @@ class StreamingRunner private constructor(
     kernel: String?,
 ) : Closeable {
     private val about = Description.read(model)
-    private val delegate = if (about.ops == "sparse") DuSpaRDelegate(kernel) else null
+    private val delegate: DuSpaRDelegate?
     private val interpreter: Interpreter
     private val signature: String
 
@@ -81,26 +81,32 @@ class StreamingRunner private constructor(
             "`model` must be a streaming file: convert with `streaming=True`. This one takes whole inputs: " +
                 "give it to an Interpreter with a DuSpaRDelegate."
         }
+        delegate = if (about.ops == "sparse") DuSpaRDelegate(kernel) else null
         val options = Interpreter.Options().setNumThreads(numThreads)
         delegate?.let { options.addDelegate(it) }
         interpreter =
             try {
                 Interpreter(model, options)
-            } catch (e: RuntimeException) {
+            } catch (e: Throwable) {
                 delegate?.close()
                 throw e
             }
-        signature = interpreter.signatureKeys.first()
-        val name = interpreter.getSignatureInputs(signature).single { it !in about.states }
-        val bytes = interpreter.getInputTensorFromSignature(name, signature).numBytes()
-        chunk = allocate(bytes)
-        samples = bytes / Float.SIZE_BYTES
-        val sides = List(2) { about.states.associateWith { allocate(stateBytes(it)) } }
-        inputs = sides.map { it + (name to chunk) }
-        results = sides.reversed()
+        try {
+            signature = requireNotNull(interpreter.signatureKeys.firstOrNull()) { "`model` must be a file with a signature." }
+            val name = interpreter.getSignatureInputs(signature).firstOrNull { it !in about.states }
+            requireNotNull(name) { "`model` must be a file with an input beside its states." }
+            chunk = allocate(inputBytes(name))
+            samples = chunk.capacity() / Float.SIZE_BYTES
+            val sides = List(2) { about.states.associateWith { allocate(inputBytes(it)) } }
+            inputs = sides.map { it + (name to chunk) }
+            results = sides.reversed()
+        } catch (e: Throwable) {
+            close()
+            throw e
+        }
     }
 
-    private fun stateBytes(name: String) = interpreter.getInputTensorFromSignature(name, signature).numBytes()
+    private fun inputBytes(name: String) = interpreter.getInputTensorFromSignature(name, signature).numBytes()
 
     /**
      * Runs the next chunk of a stream.

@@ -18,7 +18,9 @@ class Listener(
 
     override fun run() {
         try {
-            StreamingRunner.load(assets, "spotter.tflite").use { listen(it) }
+            StreamingRunner.load(assets, "spotter.tflite").use { runner ->
+                Detector(runner).use { listen(runner, it) }
+            }
         } catch (e: Exception) {
             show(e.message ?: e.toString())
         }
@@ -30,8 +32,7 @@ class Listener(
         join()
     }
 
-    private fun listen(runner: StreamingRunner) {
-        val detector = Detector(runner)
+    private fun listen(runner: StreamingRunner, detector: Detector) {
         val recorder = open(runner)
         val samples = ShortArray(BLOCK)
         var heard = "..."
@@ -57,7 +58,6 @@ class Listener(
             }
         } finally {
             recorder.release()
-            detector.close()
         }
     }
 
