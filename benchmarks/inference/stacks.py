@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 FRAMES = 64  # of the input, which comes again and again
-OCCUPANCIES = (0.1, 0.25, 0.38, 0.5, 0.75, 1.0)
+OCCUPANCIES = (0.1, 0.28, 0.38, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 import json
 import os
+import platform
+import shutil
 import subprocess
 import sys
 
@@ -144,7 +146,7 @@ def test_quick_counts_the_occupancies_it_was_asked_for(quick):
     result = json.loads((quick / "interpreter.json").read_text())
     for figures in result["stacks"].values():
         sparse = [f for f in figures if "asked" in f]
-        assert {f["asked"] for f in sparse} == {0.25, 0.5, 1.0}
+        assert {f["asked"] for f in sparse} == {0.28, 0.5, 1.0}
         assert {(f["weights"], f["operands"]) for f in sparse} == {
             ("float32", "float32"),
             ("int8", "uint8"),
@@ -202,3 +204,56 @@ def test_kernels_and_their_instructions(tmp_path):
             assert abs(f["occupancy"] - f["asked"]) < 0.05
     dense = [f["instructions"] for f in found if f["weights"] == "float32"]
     assert dense[:6] == sorted(dense[:6])
+
+
+HELD = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from inference import held
+from inference import lanes
+import numpy as np
+if sys.argv[4] == "avx2":
+    assert held.hold("avx2")
+part = lanes.FilePart(open(sys.argv[2], "rb").read())
+x = np.load(sys.argv[3])
+np.save(sys.argv[3], [part.step(f[None])[0] for f in x])
+assert held.hold("avx512_vnni") is False
+print(held._flags()[1])
+"""
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="needs binutils")
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or sys.platform != "linux",
+    reason="needs x86-64 with Linux",
+)
+def test_litert_is_held_to_avx2(gru, tmp_path):
+    """It then computes the same, with instructions up to AVX2."""
+    from inference import held
+    from inference import model_files
+
+    weights, frames, _ = gru
+    path, found = tmp_path / "gru.tflite", []
+    model_files.write_cells(path, "GRU", 13, (24, 17), "float32", weights)
+    for kernel in ("", "avx2"):
+        np.save(tmp_path / "x.npy", frames)
+        command = [sys.executable, "-c", HELD, ROOT / "benchmarks", path]
+        done = subprocess.run(
+            [*command, tmp_path / "x.npy", kernel],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "DUSPAR_KERNEL": "avx2"},
+        )
+        found.append((int(done.stdout), np.load(tmp_path / "x.npy")))
+    (everything, expected), (flags, held_to) = found
+    assert flags == everything & held.AVX2 == held.AVX2
+    np.testing.assert_allclose(held_to, expected, atol=1e-5)
+
+
+def test_gains_are_drawn_from_their_table(tmp_path):
+    import gains
+
+    out = tmp_path / "gains.png"
+    gains.main(["--out", str(out)])
+    assert out.read_bytes()[:4] == b"\x89PNG"

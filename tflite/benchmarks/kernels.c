@@ -79,6 +79,11 @@ static float uniform(void) { /* -1 to 1 */
   return (float)(seed >> 8) / (1 << 23) - 1;
 }
 
+/* About a normal number of at most 3, without its sign. */
+static float size_of_normal(void) {
+  return fabsf(uniform() + uniform() + uniform());
+}
+
 static double now(void) {
   struct timespec t;
   timespec_get(&t, TIME_UTC);
@@ -146,7 +151,7 @@ static int compare(const void* a, const void* b) {
 /* Parameters of random weights. Gates of f are open, so that y changes its
  * signs from step to step; its bias sets how many are above zero. */
 static duspar_parameters make_parameters(int n, int m, const format* f,
-                                         float bias) {
+                                         float bias, float largest) {
   static const size_t items[] = {4, 2, 1};
   const size_t count = (size_t)n * (size_t)m, item = items[f->type];
   const size_t wide = (size_t)(n > m ? n : m);
@@ -154,8 +159,8 @@ static duspar_parameters make_parameters(int n, int m, const format* f,
   float* vectors = allocate(5 * wide, sizeof(float));
   float *open = vectors, *zero = vectors + wide, *scale = vectors + 2 * wide;
   float *scale_back = vectors + 3 * wide, *shift = vectors + 4 * wide;
-  const double size = 2 / sqrt(n), size_back = 2 / sqrt(m);
-  const float most = (float)((1 << f->bits) - 1); /* e is up to 3, y 1 or 3 */
+  const double size = 0.4 / sqrt(n), size_back = 2 / sqrt(m);
+  const float most = (float)((1 << f->bits) - 1); /* e is up to 5 */
   for (size_t j = 0; j < wide; ++j) {
     open[j] = 4;
     scale[j] = (float)(size / 127);
@@ -171,9 +176,9 @@ static duspar_parameters make_parameters(int n, int m, const format* f,
       .units = m,
       .operand_bits = f->bits,
       .feedforward = {kernels, kernels + count * item, open, scale, scale,
-                      4 / most},
+                      5 / most},
       .feedback = {kernels + 2 * count * item, kernels + 3 * count * item, zero,
-                   scale_back, scale_back, 2 / most},
+                   scale_back, scale_back, largest / most},
       .feedforward_bias = shift,
       .feedback_bias = zero,
   };
@@ -185,9 +190,9 @@ static void free_parameters(const duspar_parameters* p) {
 }
 
 static void open_layer(runner* r, int i, int n, int m, const format* f,
-                       const char* kernel, float bias) {
+                       const char* kernel, float bias, float largest) {
   const uint32_t before = seed;
-  const duspar_parameters p = make_parameters(n, m, f, bias);
+  const duspar_parameters p = make_parameters(n, m, f, bias, largest);
   seed = before; /* the same weights for every bias */
   r->layer[i] = duspar_layer_create(&p, kernel);
   free_parameters(&p);
@@ -203,8 +208,9 @@ static void close_layer(runner* r, int i) {
   duspar_release(r->scratch[i]);
 }
 
-/* Entries of x are far above or below what g can be; y's bias is found by a
- * run without one. */
+/* Entries of x are above or below what g can be, and their sizes like those of
+ * trained models, where one of eight is above half of the largest; y's bias,
+ * and its largest entry, are found by a run without one. */
 static void make_layer(runner* r, int i, int n, int m, const format* f,
                        const char* kernel, double occupancy) {
   r->features[i] = (size_t)n;
@@ -214,12 +220,13 @@ static void make_layer(runner* r, int i, int n, int m, const format* f,
   r->f[i] = allocate(r->units[i], sizeof(float));
   r->g[i] = allocate(r->features[i], sizeof(float));
   for (size_t k = 0; k < FRAMES * r->features[i]; ++k) {
-    r->x[i][k] = (uniform() + 1) / 2 < occupancy ? 2 : -2;
+    const float size = 1 + size_of_normal();
+    r->x[i][k] = (uniform() + 1) / 2 < occupancy ? size : -size;
   }
-  float bias = 2;
+  float bias = 2, largest = 3;
   if (occupancy < 1) {
     double* seen = allocate(FRAMES * r->units[i], sizeof(double));
-    open_layer(r, i, n, m, f, kernel, 0);
+    open_layer(r, i, n, m, f, kernel, 0, 1);
     for (size_t t = 0; t < FRAMES; ++t) {
       const duspar_sequence s = {1,       1,       r->x[i] + t * r->features[i],
                                  r->f[i], r->g[i], r->y[i],
@@ -234,9 +241,10 @@ static void make_layer(runner* r, int i, int n, int m, const format* f,
     const size_t all = FRAMES * r->units[i];
     qsort(seen, all, sizeof *seen, compare);
     bias = -(float)seen[(size_t)((1 - occupancy) * (double)all)];
+    largest = (float)seen[all - 1] + bias;
     duspar_release(seen);
   }
-  open_layer(r, i, n, m, f, kernel, bias);
+  open_layer(r, i, n, m, f, kernel, bias, largest);
   r->weight_bytes += 4 * (size_t)n * (size_t)m *
                      duspar_weight_bytes((duspar_weight_type)f->type) /
                      (size_t)r->every[i];

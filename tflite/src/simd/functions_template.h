@@ -33,6 +33,10 @@
  *   VQ_WIDE(bits)      whether integers of so many bits are listed in 16 bits,
  *                      and 128 is added to weights, so that they are unsigned;
  *                      else in 8
+ *   VQ_SPLIT(bits)     whether those above 128 become two, 128 and the rest;
+ *                      then vq_split(index, list, k, left, end) does so with up
+ *                      to eight of the `left` ones from `k` on, adds the rests
+ *                      to the end, and returns how many these are
  *   vq_store(bits, v, list, k)    lists integers from 0 to 255, NaN as any
  *   vq, vq_load, vi_dot_rows    four operands, and four rows times them
  *   VF_PREFETCH(p)     asks for memory that is used later, if that pays: for
@@ -41,6 +45,10 @@
  */
 #if !defined(VF_PIN)
 #define VF_PIN(v) (void)(v)
+#endif
+#if !defined(VQ_SPLIT)
+#define VQ_SPLIT(bits) ((bits) > 8)
+#define vq_split(index, list, k, left, end) 0
 #endif
 
 /* The next vector of something of which `left` floats are left. */
@@ -82,11 +90,12 @@ DUSPAR_INLINE void vf_split_exp(vf v, vf* p, vf* s) {
   const vf k = vf_sub(n, shift);
   /* This log(2) is off by 2e-9 times k, which shows in no gate. */
   const vf r = vf_fma(k, vf_set(-0.693147182f), v);
-  vf q = vf_fma(r, vf_set(0x1.6a23d0p-10f), vf_set(0x1.123a20p-7f));
-  q = vf_fma(q, r, vf_set(0x1.5558f2p-5f));
-  q = vf_fma(q, r, vf_set(0x1.555492p-3f));
-  q = vf_fma(q, r, vf_set(0x1.fffffcp-2f));
-  *p = vf_fma(vf_mul(r, r), q, r);
+  /* By pairs: fewer of these wait for each other. */
+  const vf r2 = vf_mul(r, r);
+  const vf low = vf_fma(r, vf_set(0x1.555492p-3f), vf_set(0x1.fffffcp-2f));
+  const vf mid = vf_fma(r, vf_set(0x1.123a20p-7f), vf_set(0x1.5558f2p-5f));
+  const vf high = vf_fma(r2, vf_set(0x1.6a23d0p-10f), mid);
+  *p = vf_fma(r2, vf_fma(r2, high, low), r);
   *s = vf_pow2(n);
 }
 

@@ -87,9 +87,11 @@ typedef struct cell_list {
   float* sums;    /* of whole rows, as vectors of gate and candidate in turn */
 } cell_list;
 
-/* The last vector, and four more integers, may be written behind the end. */
+/* The last vector, and four more integers, may be written behind the end, and
+ * each integer may become two. */
 static size_t cell_list_room(const duspar_shape* shape) {
-  return duspar_round_up(shape->inputs + VF_LANES + 4, 64);
+  const size_t entries = shape->inputs << VQ_SPLIT(shape->operand_bits);
+  return duspar_round_up(entries + VF_LANES + 4, 64);
 }
 
 static bool cell_scratch_bytes(const duspar_shape* shape, size_t* bytes) {
