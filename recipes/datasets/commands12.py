@@ -119,6 +119,24 @@ def select(data, held_out=(), seed=0, other_speech=()):
     )
 
 
+def shift_of_unknown(data):
+    """How other speech in training shifts the scores of all classes.
+
+    Args:
+        data: A `Dataset` of `select()`.
+
+    Returns:
+        An array with the logarithm of how much more often an epoch has an
+        unknown word than without other speech, and zeros for the others.
+    """
+    shift = np.zeros(len(LABELS), "float32")
+    silence, unknown = (
+        data.per_epoch[i] for i in map(LABELS.index, LABELS[:2])
+    )
+    shift[LABELS.index(UNKNOWN)] = math.log(unknown / silence)
+    return shift
+
+
 def _silence(rng, noises, count):
     items = []
     for _ in range(count):

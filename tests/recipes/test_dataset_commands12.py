@@ -189,6 +189,9 @@ def test_seconds_of_other_speech_are_unknown_in_training(
     assert levels == [0.25, 0.25, 0.5, 0.5]  # two whole seconds of each
     assert {item.label for item in added} == {1}
     assert more.per_epoch == {0: 3, 1: 3 + 15}  # half of 29
+    shift = commands12.shift_of_unknown(more)
+    np.testing.assert_allclose(shift, [0, np.log(6), *[0] * 10], rtol=1e-6)
+    assert not commands12.shift_of_unknown(data).any()
     for folder, match in ((speech / "c", "does not exist"), (speech, "no rec")):
         for path in speech.rglob("*.wav"):
             path.unlink()
