@@ -6,6 +6,7 @@ from keras import ops
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.linear import LinearCell
+from keras_duspar.cells.numerics import flush
 from keras_duspar.cells.numerics import tanh
 
 
@@ -42,6 +43,10 @@ class SpaRCell(LinearCell):
 
     def candidate(self, operand):
         return tanh(self.product("x", operand, self.candidate_kernel))
+
+    def settled(self, state, training=False):
+        # Sequences of training are too short for a state to die away.
+        return state if training else flush(state)
 
     def margins(self, inputs, states, output, new_states):
         return {"x": inputs}
