@@ -24,7 +24,8 @@ class SpaRCell(LinearCell):
     f = (1 - z) * f + z * c
     ```
 
-    The output is the state `f`. The cell has `2 * features * units + units`
+    The output is the state `f`, of which entries below 2^-100 are zero outside
+    of training, as processors are slow with smaller ones. The cell has `2 * features * units + units`
     parameters.
 
     Example:
