@@ -111,11 +111,11 @@ class DuSpaRCell(RecurrentCell):
         f, g = states
         e = ops.relu(inputs - (g + self.feedback_bias))
         e = self.feedforward.rounded("x", self.drop_inputs(e, training))
-        f = self.feedforward.update(e, f)
+        f = self.feedforward.update(e, f, training)
         output = f + self.feedforward_bias
         y = self.drop_recurrent(ops.relu(output), training)
         y = self.feedback.rounded("x", y)
-        g = self.feedback.update(y, g)
+        g = self.feedback.update(y, g, training)
         return output, [f, g], {"e": e, "y": y}
 
     def margins(self, inputs, states, output, new_states):

@@ -81,12 +81,16 @@ class LinearCell(RecurrentCell):
         z = ops.sigmoid(sums + self.gate_bias)
         return 1 - z, z * self.candidate(operand)
 
-    def update(self, operand, state):
+    def update(self, operand, state, training=False):
         """The state after a step that reads `operand`."""
         decay, drive = self.coefficients(operand)
-        return decay * state + drive
+        return self.settled(decay * state + drive, training)
+
+    def settled(self, state, training=False):
+        """The state as it is kept, of one step or of all steps at once."""
+        return state
 
     def step(self, inputs, states, training=False):
         operand = self.operand(inputs, training)
-        state = self.update(operand, states[0])
+        state = self.update(operand, states[0], training)
         return state, [state], {"x": operand}

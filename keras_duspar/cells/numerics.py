@@ -1,4 +1,4 @@
-"""Operations that keep double precision.
+"""Operations that keep double precision, and states that die away.
 
 Keras falls back to float32 in `ops.tanh` on JAX and torch and in `ops.matmul`
 on torch when it is given float64, which would spoil gradient checks.
@@ -6,6 +6,17 @@ on torch when it is given float64, which would spoil gradient checks.
 
 import keras
 from keras import ops
+
+TINY = 2.0**-100
+
+
+def flush(state):
+    """Zero for what is tiny, as the native library has it.
+
+    A state that dies away in silence would come to numbers below the normal
+    ones, with which processors are slow, and stay there.
+    """
+    return ops.where(ops.abs(state) <= TINY, ops.zeros_like(state), state)
 
 
 def _is_double(x):

@@ -6,6 +6,7 @@ from keras import ops
 from keras_duspar.cells.cost import Cost
 from keras_duspar.cells.cost import Operand
 from keras_duspar.cells.linear import LinearCell
+from keras_duspar.cells.numerics import flush
 from keras_duspar.cells.numerics import tanh
 
 
@@ -23,7 +24,8 @@ class SpaRCell(LinearCell):
     f = (1 - z) * f + z * c
     ```
 
-    The output is the state `f`. The cell has `2 * features * units + units`
+    The output is the state `f`, of which entries below 2^-100 are zero outside
+    of training, as processors are slow with smaller ones. The cell has `2 * features * units + units`
     parameters.
 
     Example:
@@ -42,6 +44,10 @@ class SpaRCell(LinearCell):
 
     def candidate(self, operand):
         return tanh(self.product("x", operand, self.candidate_kernel))
+
+    def settled(self, state, training=False):
+        # Sequences of training are too short for a state to die away.
+        return state if training else flush(state)
 
     def margins(self, inputs, states, output, new_states):
         return {"x": inputs}

@@ -53,6 +53,7 @@ class ParallelLayer(RecurrentLayer):
         decays, states = _scan(decay, drive)
         # The scan starts from zero; the initial state decays on its own.
         states = states + decays * ops.expand_dims(initial_state[0], 1)
+        states = self.cell.settled(states, training)
         outputs = states
         if mask is not None:
             if not self.zero_output_for_mask:

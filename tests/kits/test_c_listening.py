@@ -76,3 +76,17 @@ def test_enhanced_sound(listen):
     runner = keras_duspar.tflite.load(path)
     expected = np.concatenate(runner.push(audio))[runner.delay :]
     np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+def test_nothing_spoils_a_stream(listen):
+    """Silence, clipping, direct current, NaN, infinity, tiny numbers."""
+    path = kept_file("enhancer")
+    noise = make_recording()[:8000]
+    odd = (0, 1, 1e6, np.nan, np.inf, -np.inf, 1e-30)
+    sounds = [noise, *(np.full(8000, x) for x in odd), noise]
+    audio = np.concatenate(sounds).astype("float32")
+    found = np.frombuffer(listen(wav(audio, 16000, "FLOAT"), path), "float32")
+    runner = keras_duspar.tflite.load(path)
+    expected = np.concatenate(runner.push(audio))[runner.delay :]
+    assert np.isfinite(found).all() and np.ptp(found[-4000:]) > 0
+    np.testing.assert_allclose(found, expected, atol=2e-5)

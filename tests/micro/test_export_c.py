@@ -414,3 +414,21 @@ def test_command(tmp_path, capsys):
     assert (tmp_path / "kws" / "kws.c").exists()
     assert main([*command, "--name", "1"]) == 2
     assert "`name` must be" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["SpaR", "DuSpaR"])
+def test_silence_after_sound(tmp_path, name, rng):
+    """States that die away come to zero, and to no denormal numbers."""
+    layer = getattr(keras_duspar, name)(
+        5,
+        kernel_initializer=keras.initializers.RandomNormal(0, 0.2, seed=3),
+        gate_bias_initializer="zeros",
+        return_sequences=True,
+    )
+    inputs = keras.Input((None, 6))
+    compiled = export(keras.Model(inputs, layer(inputs)), tmp_path)
+    x = np.zeros((420, 6), "float32")
+    x[:20] = rng.normal(size=(20, 6))
+    sizes = np.abs(compiled(x, "push_float"))
+    assert sizes[:20].max() > 0.01 and not sizes[-50:].any()
+    assert 2.0**-100 < sizes[sizes > 0].min() < 1e-25

@@ -249,3 +249,25 @@ def test_bad_samples():
         stream.push(np.full((1, 256), np.nan))
     with pytest.raises(ValueError, match="`samples` must be floats.*to 50"):
         stream.push(np.full((1, 256), 50.0))
+
+
+def test_odd_sounds(rng):
+    """Silence, clipping, direct current, 1e-30; others change nothing."""
+    model, audio = build("se", "duspar", rng)
+    audio = audio[:1, :352]  # a chunk
+    stream, fresh = Stream(model, 22), Stream(model, 22)
+    first = stream.push(audio)
+    for odd in (0, np.sign(audio), 1, -1, 1e-30):
+        stream.push(np.broadcast_to(odd, audio.shape).astype("float32"))
+        for bad in (np.nan, np.inf, -np.inf, 1e6):
+            with pytest.raises(ValueError, match="`samples` must"):
+                stream.push(np.full((1, 160), bad))
+        for state in stream._state.values():
+            sizes = np.abs(state[state != 0])
+            assert np.isfinite(sizes).all() and (sizes > 2.0**-126).all()
+    # What was heard dies away: in the end it is as if nothing had been.
+    stream.push(np.zeros((1, 352 * 50), "float32"))
+    fresh.push(np.zeros((1, 352 * 50), "float32"))
+    found, expected = stream.push(audio), fresh.push(audio)
+    assert np.ptp(first) > 0
+    assert_close(found, expected, 1e-4)

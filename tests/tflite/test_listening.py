@@ -62,6 +62,8 @@ def test_nothing_spoils_a_stream(convert, name):
     runner.push(noise)
     for bad in (0, 1, 1e6, np.nan, np.inf, -np.inf, 1e-30):
         assert np.isfinite(runner.push(np.full(4096, float(bad)))).all()
+        for state in runner._old:
+            assert (np.abs(state[state != 0]) > 2.0**-126).all()
     heard = runner.push(noise)
     assert np.isfinite(heard).all() and np.ptp(heard) > 0
     # States that are no numbers any more begin anew, after one chunk.

@@ -144,7 +144,9 @@ FUNCTION void sparse_cell(machine* m, const int32_t* a) {
   m->products[a[2]](m, count, a);
   fractions(sums, scales, m->floats + a[10], state, outputs, integers);
   for (int32_t j = 0; j < outputs; ++j) {
-    state[j] += sums[j].f / sums[outputs + j].f;
+    /* What is tiny is zero: silence must not lead to denormal numbers. */
+    const float moved = state[j] + sums[j].f / sums[outputs + j].f;
+    state[j] = moved <= 0x1p-100f && moved >= -0x1p-100f ? 0.0f : moved;
   }
 }
 
