@@ -74,8 +74,6 @@ def test_every_function_of_the_header_is_declared():
     assert public - declared == {
         "duspar_delegate_create",
         "duspar_delegate_destroy",
-        "tflite_plugin_create_delegate",
-        "tflite_plugin_destroy_delegate",
         "duspar_xla_forward",
         "duspar_xla_backward",
     }
