@@ -9,6 +9,7 @@
  *   duspar/litert.h    the same operators in LiteRT 2
  *   duspar/detector.h  words in a stream; how to run a streaming file
  *   duspar/input.h     sound as it comes in: resampling, chunks, a worker
+ *   duspar/micro.h     kernels for TFLite Micro
  *   duspar/training.h  forward and backward passes, also for XLA
  *   duspar/weights.h   the order of an operator's weights
  *
@@ -44,6 +45,7 @@
 #include "duspar/input.h"
 #include "duspar/layer.h"
 #include "duspar/litert.h"
+#include "duspar/micro.h"
 #include "duspar/training.h"
 #include "duspar/weights.h"
 
