@@ -13,7 +13,7 @@ from ctypes import c_void_p
 
 from keras_duspar import operators
 
-INTERFACE = 5
+INTERFACE = 6
 KINDS = {operator.key: operator.kind for operator in operators.OPERATORS}
 WEIGHT_TYPES = {"float32": 0, "bfloat16": 1, "int8": 2}
 OPERAND_BITS = {"float32": 0, "uint7": 7, "uint8": 8}
@@ -88,6 +88,22 @@ class OperatorDescription(ctypes.Structure):
     ]
 
 
+# The functions of LiteRT 2 that its kernels need.
+LITERT_NAMES = [
+    "LiteRtAddCustomOpKernelOption",
+    "LiteRtGetTensorBufferTensorType",
+    "LiteRtGetTensorBufferSize",
+    "LiteRtLockTensorBuffer",
+    "LiteRtUnlockTensorBuffer",
+]
+
+
+class LiteRtFunctions(ctypes.Structure):
+    """`duspar_litert_functions`."""
+
+    _fields_ = [(name, c_void_p) for name in LITERT_NAMES]
+
+
 class Meter(ctypes.Structure):
     """`duspar_meter`."""
 
@@ -140,6 +156,21 @@ FUNCTIONS = [
         [c_void_p, c_size_t, POINTER(OperatorDescription)],
     ),
     ("duspar_delegate_reset", c_int32, [c_void_p, c_size_t]),
+    (
+        "tflite_plugin_create_delegate",
+        c_void_p,
+        [POINTER(c_char_p), POINTER(c_char_p), c_size_t, c_void_p],
+    ),
+    ("tflite_plugin_destroy_delegate", None, [c_void_p]),
+    (
+        "duspar_litert_create",
+        c_void_p,
+        [c_void_p, c_char_p, c_size_t, POINTER(LiteRtFunctions), c_int32],
+    ),
+    ("duspar_litert_file", c_void_p, [c_void_p, POINTER(c_size_t)]),
+    ("duspar_litert_register", c_int32, [c_void_p, c_void_p]),
+    ("duspar_litert_error", c_char_p, [c_void_p]),
+    ("duspar_litert_destroy", None, [c_void_p]),
     (
         "duspar_file_metadata",
         c_int32,

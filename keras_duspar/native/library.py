@@ -93,7 +93,7 @@ def load():
     Example:
 
     >>> keras_duspar.native.load().duspar_interface()
-    5
+    6
     """
     return _load(library_path())
 

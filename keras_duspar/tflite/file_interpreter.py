@@ -8,6 +8,7 @@ import numpy as np
 from keras_duspar import native
 from keras_duspar.tflite import description
 from keras_duspar.tflite import flatbuffer
+from keras_duspar.tflite.compiled import Compiled
 from keras_duspar.tflite.counting import Counting
 from keras_duspar.tflite.runtime import delegate_path
 from keras_duspar.tflite.runtime import find_runtime
@@ -20,14 +21,17 @@ class FileInterpreter:
         path: String or `pathlib.Path`, the file.
         delegate: Boolean, as in `load()`.
         num_threads: Positive integer, as in `load()`.
+        runtime: String, as in `load()`.
     """
 
-    def __init__(self, path, delegate, num_threads):
+    def __init__(self, path, delegate, num_threads, runtime):
         self.path = str(path)
         self.file = flatbuffer.read(path)
         self._read_description()
         self._handle = None
-        self._interpreter = self._make_interpreter(delegate, num_threads)
+        self._interpreter = self._make_interpreter(
+            delegate, num_threads, runtime
+        )
         self._run = self._interpreter.invoke
         self._fixed = not any(-1 in t.shape for t in self.file.tensors[0])
         self._allocate({})
@@ -64,10 +68,8 @@ class FileInterpreter:
     def _shapes(self, indices, names):
         return {n: self.file.tensors[0][indices[n]].shape for n in names}
 
-    def _make_interpreter(self, delegate, num_threads):
+    def _make_interpreter(self, delegate, num_threads, runtime):
         sparse = sorted({op.custom for op, _ in self.file.custom_operators()})
-        interpreter_class, load_delegate = find_runtime()
-        delegates = []
         if sparse:
             if not delegate:
                 raise ValueError(
@@ -77,10 +79,14 @@ class FileInterpreter:
                 )
             native.load()  # says what is wrong with it, if anything is
             self._handle = native.new_handle()
-            delegates.append(
-                load_delegate(delegate_path(), {"handle": self._handle})
-            )
         try:
+            if runtime == "compiled":
+                return Compiled(self.path, self.file, self._handle, num_threads)
+            interpreter_class, load_delegate = find_runtime()
+            delegates = []
+            if sparse:
+                options = {"handle": self._handle}
+                delegates.append(load_delegate(delegate_path(), options))
             return interpreter_class(
                 self.path,
                 num_threads=num_threads,

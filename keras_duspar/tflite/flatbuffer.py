@@ -78,6 +78,7 @@ class File:
     Attributes:
         graphs: List of lists of `Operator`, the main graph first.
         tensors: List of lists of `Tensor`, one per graph.
+        ends: Numbers of the main graph's inputs, and of its outputs.
         signatures: List of `Signature`, at least one.
         metadata: Dictionary of name to bytes.
     """
@@ -114,9 +115,10 @@ class File:
             )
             for s in model.signatureDefs or ()
         ]
+        main = model.subgraphs[0]
+        self.ends = [_integers(main.inputs), _integers(main.outputs)]
         if not self.signatures:
-            main = model.subgraphs[0]
-            names = map(self._own_names, (main.inputs, main.outputs))
+            names = map(self._own_names, self.ends)
             self.signatures = [Signature("", *names)]
         self.metadata = {
             _text(entry.name): contents[entry.buffer]
@@ -125,7 +127,7 @@ class File:
 
     def _own_names(self, indices):
         """Inputs or outputs of a file without signatures, by their tensors."""
-        return {self.tensors[0][i].name: i for i in _integers(indices)}
+        return {self.tensors[0][i].name: i for i in indices}
 
     @property
     def operators(self):

@@ -10,7 +10,13 @@ from keras_duspar.utils.incoming import Incoming
 from keras_duspar.utils.joining import Join
 
 
-def load(path, delegate=True, num_threads=1, streaming=False):
+def load(
+    path,
+    delegate=True,
+    num_threads=1,
+    streaming=False,
+    runtime="interpreter",
+):
     """Loads a `.tflite` file to run it.
 
     Args:
@@ -23,6 +29,9 @@ def load(path, delegate=True, num_threads=1, streaming=False):
             for the sequences of a batch in sparse ones. Default: 1.
         streaming: Boolean, of a preset, whether to load its file that takes
             chunks rather than the one for whole recordings. Default: `False`.
+        runtime: String, `"interpreter"` or `"compiled"`: LiteRT's interpreter
+            with the delegate, or the compiled model of LiteRT 2, which has
+            kernels in its place. Default: `"interpreter"`.
 
     Returns:
         A `Runner`.
@@ -46,7 +55,7 @@ def load(path, delegate=True, num_threads=1, streaming=False):
             streaming,
             "Whether a file streams is chosen when it is converted.",
         )
-    return Runner(path, delegate, num_threads)
+    return Runner(path, delegate, num_threads, runtime)
 
 
 class Runner(FileInterpreter):
@@ -61,6 +70,7 @@ class Runner(FileInterpreter):
         path: String or `pathlib.Path`, the file.
         delegate: Boolean, as in `load()`.
         num_threads: Positive integer, as in `load()`.
+        runtime: String, as in `load()`.
 
     Attributes:
         task: String, what the model does, or `None`.
@@ -81,9 +91,12 @@ class Runner(FileInterpreter):
         description: Dictionary, all that the file says of itself.
     """
 
-    def __init__(self, path, delegate=True, num_threads=1):
+    def __init__(
+        self, path, delegate=True, num_threads=1, runtime="interpreter"
+    ):
         num_threads = checks.positive_integer("num_threads", num_threads)
-        super().__init__(path, delegate, num_threads)
+        checks.choice("runtime", runtime, ["interpreter", "compiled"])
+        super().__init__(path, delegate, num_threads, runtime)
         if self.streaming:
             self._incoming = Incoming(self.samples, self.sample_rate)
 

@@ -307,7 +307,12 @@ def _loop(
         output, states, operands = walking.cell_step(cell, inputs, states)
         for i, total in enumerate(counts):
             new = [
-                tf.math.count_nonzero(operands[name], -1, dtype=tf.int32)
+                # Sums of floats, which TFLite Micro has, too: those of one
+                # step are exact.
+                tf.cast(
+                    tf.reduce_sum(tf.cast(operands[name] != 0, "float32"), -1),
+                    tf.int32,
+                )
                 for name in counters[1:]
             ]
             new = [tf.ones_like(total[:, 0]), *new]
@@ -326,7 +331,8 @@ def _loop(
     states = states[mask is not None :]
     if count:
         counts, *states = states
-        totals = tf.unstack(tf.reduce_sum(counts, 0))
+        one = counts.shape[0] == 1
+        totals = tf.unstack(counts[0] if one else tf.reduce_sum(counts, 0))
         counters = dict(zip(counters, totals))
     return outputs, keras.tree.pack_sequence_as(structure, states), counters
 

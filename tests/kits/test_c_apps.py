@@ -11,6 +11,7 @@ import pytest
 
 import keras_duspar
 from keras_duspar import native
+from keras_duspar.tflite import compiled
 from tests import reference
 from tests.conftest import ROOT
 from tests.kits.conftest import fetch_tflite_c
@@ -160,3 +161,44 @@ def test_with_the_runtime_on_arm(tmp_path, whole_spotter):
         given=whole_spotter.audio.tobytes(),
     )
     check_delegate(output, whole_spotter)
+
+
+HEADERS = [
+    *("common", "compiled_model", "environment", "model", "model_types"),
+    *("options", "tensor_buffer", "tensor_buffer_types"),
+]
+
+
+def test_with_litert_2(prefix, tmp_path):
+    """An app with LiteRT 2: numbers and occupancy are those of Python."""
+    try:
+        path = pathlib.Path(compiled.load_litert()._name)
+    except (ImportError, OSError) as e:
+        pytest.skip(str(e))
+    include = tmp_path / "include" / "litert" / "c"
+    include.mkdir(parents=True)
+    stand_in = ROOT / "tests" / "kits" / "litert" / "litert.h"
+    for header in HEADERS:
+        (include / f"litert_{header}.h").write_text(f'#include "{stand_in}"\n')
+    app = tmp_path / "litert2"
+    run(
+        *("cc", "-Wall", "-Werror", EXAMPLES / "litert2.c", "-o", app),
+        *("-I", prefix / "include", "-I", tmp_path / "include"),
+        *("-L", prefix / "lib", "-lduspar", path),
+    )
+    rng = np.random.default_rng(2)
+    audio = (rng.normal(size=8192) / 10).astype("float32")
+    runner = keras_duspar.tflite.load(
+        "kws_duspar_128_commands12", streaming=True
+    )
+    scores = runner(audio)
+    output = run(
+        *(app, runner.path),
+        given=audio.tobytes(),
+        LD_LIBRARY_PATH=f"{prefix / 'lib'}:{path.parent}",
+    )
+    found = [float(line) for line in re.findall(r"^-?\d.*$", output, re.M)]
+    np.testing.assert_allclose(found, scores, atol=1e-6)
+    for layer, operands in runner.occupancy().items():
+        for operand, share in operands.items():
+            assert f"{layer} {operand} {share:.6f}\n" in output

@@ -137,6 +137,21 @@ def test_chunks_of_several_frames(name, convert):
     assert_close(runner(audio), expected, atol=1e-5)
 
 
+def test_compiled_model(name, convert):
+    """LiteRT 2 with our kernels gives every bit that the delegate gives."""
+    frames = 16 if name == "recognizer" else 1  # whole pools
+    path = convert(name, streaming=True, ops="sparse", frames=frames)
+    audio = run_keras(name)[0][:1]
+    first = tflite.load(path)
+    try:
+        second = tflite.load(path, runtime="compiled")
+    except ImportError as e:
+        pytest.skip(str(e))
+    np.testing.assert_array_equal(first(audio), second(audio))
+    assert first.profile() == second.profile()
+    assert first.occupancy() == second.occupancy() != {}
+
+
 def test_long_stream_does_not_drift(convert):
     """20 seconds of 1 ms frames, against one run over the whole."""
     audio = make_audio(20 * 16000, batch=1)

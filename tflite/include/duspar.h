@@ -6,8 +6,10 @@
  *   duspar/base.h      statuses, errors, the processor
  *   duspar/layer.h     layers without TFLite
  *   duspar/delegate.h  the delegate, its counters, a file's metadata
+ *   duspar/litert.h    the same operators in LiteRT 2
  *   duspar/detector.h  words in a stream; how to run a streaming file
  *   duspar/input.h     sound as it comes in: resampling, chunks, a worker
+ *   duspar/micro.h     kernels for TFLite Micro
  *   duspar/training.h  forward and backward passes, also for XLA
  *   duspar/weights.h   the order of an operator's weights
  *
@@ -35,13 +37,15 @@
 #define DUSPAR_VERSION "0.1.0"
 
 /* Version of this interface. It grows when a structure or function changes. */
-#define DUSPAR_INTERFACE 5
+#define DUSPAR_INTERFACE 6
 
 #include "duspar/base.h"
 #include "duspar/delegate.h"
 #include "duspar/detector.h"
 #include "duspar/input.h"
 #include "duspar/layer.h"
+#include "duspar/litert.h"
+#include "duspar/micro.h"
 #include "duspar/training.h"
 #include "duspar/weights.h"
 

@@ -1,7 +1,8 @@
 /* Compares our declarations of TFLite's ABI with TFLite's own headers.
  *
  * Built when CMake is given TFLITE_INCLUDE_DIR: a checkout of TensorFlow, or
- * of LiteRT, which has the same header in another folder.
+ * of LiteRT, which has the same header in another folder, and those of LiteRT
+ * 2.
  */
 #if defined(__has_include) && __has_include("tflite/core/c/common.h")
 #include "tflite/builtin_ops.h"
@@ -11,6 +12,7 @@
 #include "tensorflow/lite/core/c/common.h"
 #endif
 
+#include "base/memory.h"
 #include "delegate/tflite_abi.h"
 #include "same_layout.h"
 
@@ -104,3 +106,33 @@ DELEGATE(copy_to_buffer_handle, CopyToBufferHandle);
 DELEGATE(free_buffer_handle, FreeBufferHandle);
 DELEGATE(flags, flags);
 DELEGATE(opaque_delegate_builder, opaque_delegate_builder);
+
+#if defined(__has_include) && __has_include("litert/c/litert_options.h")
+#include "litert/c/litert_custom_op_kernel.h"
+#include "litert/c/litert_model_types.h"
+#include "litert/c/litert_options.h"
+#include "litert/c/litert_tensor_buffer.h"
+#include "litert/c/litert_tensor_buffer_types.h"
+#include "litert2/litert_abi.h"
+
+SAME_VALUE(LRT_OK, kLiteRtStatusOk);
+SAME_VALUE(LRT_INVALID, kLiteRtStatusErrorInvalidArgument);
+SAME_VALUE(LRT_FAILURE, kLiteRtStatusErrorRuntimeFailure);
+SAME_VALUE(LRT_LOCK_READ, kLiteRtTensorBufferLockModeRead);
+SAME_VALUE(LRT_LOCK_WRITE, kLiteRtTensorBufferLockModeWrite);
+SAME_VALUE(LRT_MAX_RANK, LITERT_TENSOR_MAX_RANK);
+SAME_VALUE(DUSPAR_ALIGNMENT, LITERT_HOST_MEMORY_BUFFER_ALIGNMENT);
+SAME_VALUE(TFL_FLOAT32, kLiteRtElementTypeFloat32);
+SAME_VALUE(TFL_INT32, kLiteRtElementTypeInt32);
+SAME_VALUE(TFL_INT16, kLiteRtElementTypeInt16);
+SAME_VALUE(TFL_INT8, kLiteRtElementTypeInt8);
+SAME_SIZE(lrt_layout, LiteRtLayout);
+SAME_PLACE(lrt_layout, dimensions, LiteRtLayout, dimensions);
+SAME_SIZE(lrt_tensor_type, LiteRtRankedTensorType);
+SAME_PLACE(lrt_tensor_type, layout, LiteRtRankedTensorType, layout);
+SAME_SIZE(lrt_kernel, LiteRtCustomOpKernel);
+SAME_PLACE(lrt_kernel, init, LiteRtCustomOpKernel, Init);
+SAME_PLACE(lrt_kernel, layouts, LiteRtCustomOpKernel, GetOutputLayouts);
+SAME_PLACE(lrt_kernel, run, LiteRtCustomOpKernel, Run);
+SAME_PLACE(lrt_kernel, destroy, LiteRtCustomOpKernel, Destroy);
+#endif

@@ -75,7 +75,7 @@ static duspar_status check_cell(const duspar_parameters* p, int i) {
                        name, i == 0 ? "features" : "units");
 }
 
-static duspar_status check_parameters(const duspar_parameters* p) {
+duspar_status duspar_parameters_check(const duspar_parameters* p) {
   if (p == NULL) {
     return duspar_fail(DUSPAR_INVALID, "`parameters` must not be NULL.");
   }
@@ -181,7 +181,7 @@ static duspar_status pack_weights(duspar_layer* layer,
 
 duspar_layer* duspar_layer_create(const duspar_parameters* p,
                                   const char* kernel) {
-  if (check_parameters(p) != DUSPAR_OK) return NULL;
+  if (duspar_parameters_check(p) != DUSPAR_OK) return NULL;
   const duspar_variant* found = duspar_variant_find(kernel);
   if (found == NULL) return NULL;
   duspar_layer* layer = calloc(1, sizeof *layer);

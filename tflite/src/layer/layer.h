@@ -16,6 +16,9 @@ typedef struct duspar_sequence {
   float* g;
 } duspar_sequence;
 
+/* Checks what is behind a layer. */
+duspar_status duspar_parameters_check(const duspar_parameters* p);
+
 /* Adds what was counted. */
 void duspar_counts_add(duspar_counts* counts, const duspar_counts* more);
 

@@ -40,7 +40,7 @@ static duspar_status check_filters(const duspar_log_mel_parameters* p) {
                      entries, p->filter_size);
 }
 
-static duspar_status check(const duspar_log_mel_parameters* p) {
+duspar_status duspar_log_mel_check(const duspar_log_mel_parameters* p) {
   if (p->length < DUSPAR_MIN_FRAME || p->length > DUSPAR_MAX_FRAME ||
       (p->length & (p->length - 1)) != 0) {
     return duspar_fail(DUSPAR_INVALID,
@@ -68,7 +68,7 @@ duspar_log_mel* duspar_log_mel_create(const duspar_log_mel_parameters* p,
                                       const char* variant) {
   const duspar_variant* found = duspar_variant_find(variant);
   size_t packed = 0, scratch = 0;
-  if (found == NULL || check(p) != DUSPAR_OK) return NULL;
+  if (found == NULL || duspar_log_mel_check(p) != DUSPAR_OK) return NULL;
   duspar_log_mel* made = calloc(1, sizeof *made);
   if (made == NULL || !found->log_mel.bytes(p, &packed, &scratch)) {
     duspar_fail_memory(sizeof *made);

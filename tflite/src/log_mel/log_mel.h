@@ -30,6 +30,9 @@ typedef struct duspar_log_mel_parameters {
 
 typedef struct duspar_log_mel duspar_log_mel;
 
+/* Checks what the parameters hold. */
+duspar_status duspar_log_mel_check(const duspar_log_mel_parameters* p);
+
 /* Checks the parameters and packs them for the variant of that name, or the
  * fastest one for NULL. Sets the error and returns NULL if they are wrong. */
 duspar_log_mel* duspar_log_mel_create(const duspar_log_mel_parameters* p,
