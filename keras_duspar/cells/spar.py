@@ -25,8 +25,8 @@ class SpaRCell(LinearCell):
     ```
 
     The output is the state `f`, of which entries below 2^-100 are zero outside
-    of training, as processors are slow with smaller ones. The cell has `2 * features * units + units`
-    parameters.
+    of training, as processors are slow with smaller ones. The cell has `2 *
+    features * units + units` parameters.
 
     Example:
 
