@@ -80,9 +80,9 @@ def export_c(
             taken, for a stream without end. Default: `None`, which stands for
             everything since the last reset, as in Keras. With it, the files
             hold a detector, too, which tells the words that are heard.
-        detector: Dictionary of arguments of `keras_duspar.tflite.
-            store_detector()`, or the path of a `.tflite` file that keeps
-            them, and the window. Default: `None`, which stands for what
+        detector: What the detector uses: a dictionary of `thresholds`,
+            `smoothing` and `refractory`, or the path of a `.tflite` file that
+            keeps them and the window. Default: `None`, which stands for what
             `keras_duspar.streaming.Detector` does.
         report: Callable that takes a `Footprint`, or `None`. Default:
             `print`.

@@ -19,6 +19,7 @@ from tests.helpers import assert_close
 from tests.helpers import to_numpy
 from tests.kits.tools import program
 from tests.kits.tools import run
+from tests.micro.compiled import export as export_and_compile
 from tests.micro.compiled import make_model
 from tests.tflite.conftest import make_audio
 
@@ -74,6 +75,14 @@ def export(name, folder, **options):
     return folder
 
 
+def run_in_node(folder, audio):
+    """What `IN_NODE` finds with an exported model."""
+    audio.tofile(folder / "audio.f32")
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "test.js").write_text(IN_NODE)
+    return json.loads(run(program("node", "nodejs"), "test.js", folder=folder))
+
+
 def check_tone(samples, rate):
     """A tone of 1 kHz of amplitude 1, and nothing else, once it has begun."""
     samples = np.array(samples)[400:]
@@ -88,11 +97,7 @@ def check_tone(samples, rate):
 def test_machine_and_resampler(tmp_path, name, weights):
     audio = make_audio(8192, 1)
     export(name, tmp_path, weights=weights)
-    audio.tofile(tmp_path / "audio.f32")
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    (tmp_path / "test.js").write_text(IN_NODE)
-    node = program("node", "nodejs")
-    found = json.loads(run(node, "test.js", folder=tmp_path))
+    found = run_in_node(tmp_path, audio)
     assert found["sources"] == web_page.sources_number(), "make web"
     model = make_model(name)
     if weights != "float32":
@@ -110,6 +115,18 @@ def test_machine_and_resampler(tmp_path, name, weights):
     check_tone(found["back"], 48000)
     assert len(found["played"]) > 6000  # without a gap
     check_tone(found["played"], 48000)
+
+
+def test_integers(tmp_path):
+    """Integer operands give what they give in plain C."""
+    audio, model = make_audio(8192, 1), make_model("kws")
+    options = {"weights": "int8", "representative": audio}
+    export("kws", tmp_path, window=None, **options)
+    compiled = export_and_compile(model, tmp_path / "c", **options)
+    found = run_in_node(tmp_path, audio)
+    expected = compiled(audio[0], "push_float")
+    # A rounding error may make an operand one more or less.
+    assert_close(np.array(found["outputs"]), expected, atol=1e-3)
 
 
 def test_files_are_small_and_complete(tmp_path, capsys):

@@ -73,4 +73,39 @@ FUNCTION float inverse_root(float x) {
   return y;
 }
 
+#if HELIUM
+
+FUNCTION float32x4_t limited(float32x4_t x, float low, float high) {
+  return vminnmq(vmaxnmq(x, vdupq_n_f32(low)), vdupq_n_f32(high));
+}
+
+/* As `exponential()`, of four numbers. */
+FUNCTION float32x4_t exponentials(float32x4_t x) {
+  const int32x4_t n = vcvtnq_s32_f32(vmulq(x, 1.44269504f));
+  const float32x4_t k = vcvtq_f32_s32(n);
+  float32x4_t r = vfmaq(x, k, -0.693359375f), p;
+  r = vfmaq(r, k, 2.12194440e-4f);
+  p = vfmasq(vdupq_n_f32(0x1.6dbc66p-10f), r, 0x1.124148p-7f);
+  p = vfmasq(p, r, 0x1.555454p-5f);
+  p = vfmasq(p, r, 0x1.555486p-3f);
+  p = vfmasq(p, r, 0.5f);
+  p = vfmasq(p, r, 1.0f);
+  p = vfmasq(p, r, 1.0f);
+  /* Times 2^n: the exponent's bits. */
+  const int32x4_t bits = vreinterpretq_s32_f32(p);
+  return vreinterpretq_f32_s32(vaddq(bits, vshlq_n_s32(n, 23)));
+}
+
+/* One by positive numbers, by Newton's method; no instruction divides four. */
+FUNCTION float32x4_t reciprocals(float32x4_t x) {
+  const float32x4_t two = vdupq_n_f32(2.0f);
+  const int32x4_t bits = vreinterpretq_s32_f32(x);
+  float32x4_t y = vreinterpretq_f32_s32(vsubq(vdupq_n_s32(0x7ef311c7), bits));
+  y = vmulq(y, vfmsq(two, x, y));
+  y = vmulq(y, vfmsq(two, x, y));
+  return vmulq(y, vfmsq(two, x, y));
+}
+
+#endif
+
 #endif /* FUNCTIONS_C_ */

@@ -14,92 +14,65 @@ FUNCTION void sparse_operand(const machine* m, const int32_t* a) {
   const float* x = a[6] < 0 ? 0 : m->memory + a[6];
   const float* state = a[7] < 0 ? 0 : m->memory + a[7];
   const float* offset = m->floats + a[8];
+  const int32_t size = a[3];
   number* v = m->sums;
+  int32_t i = 0;
   if (state == 0) {
-    memcpy(v, x, (size_t)a[3] * sizeof *v);
+    memcpy(v, x, (size_t)size * sizeof *v);
   } else if (x == 0) {
-    for (int32_t i = 0; i < a[3]; ++i) v[i].f = state[i] + offset[i];
-  } else {
-    for (int32_t i = 0; i < a[3]; ++i) v[i].f = x[i] - (state[i] + offset[i]);
-  }
-  if (a[9] >= 0) memcpy(m->memory + a[9], v, (size_t)a[3] * sizeof *v);
-}
-
 #if HELIUM
-
-FUNCTION float32x4_t limited(float32x4_t x, float low, float high) {
-  x = vmaxnmq_f32(x, vdupq_n_f32(low));
-  return vminnmq_f32(x, vdupq_n_f32(high));
-}
-
-/* As `exponential()`, of four numbers. */
-FUNCTION float32x4_t exponentials(float32x4_t x) {
-  const int32x4_t n = vcvtnq_s32_f32(vmulq_n_f32(x, 1.44269504f));
-  const float32x4_t k = vcvtq_f32_s32(n);
-  float32x4_t r = vfmaq_n_f32(x, k, -0.693359375f), p;
-  r = vfmaq_n_f32(r, k, 2.12194440e-4f);
-  p = vfmasq_n_f32(vdupq_n_f32(0x1.6dbc66p-10f), r, 0x1.124148p-7f);
-  p = vfmasq_n_f32(p, r, 0x1.555454p-5f);
-  p = vfmasq_n_f32(p, r, 0x1.555486p-3f);
-  p = vfmasq_n_f32(p, r, 0.5f);
-  p = vfmasq_n_f32(p, r, 1.0f);
-  p = vfmasq_n_f32(p, r, 1.0f);
-  const int32x4_t scale = vshlq_n_s32(vaddq_n_s32(n, 127), 23);
-  return vmulq_f32(p, vreinterpretq_f32_s32(scale));
+    for (; i + 4 <= size; i += 4) {
+      vst1q(&v[i].f, vaddq(vld1q(state + i), vld1q(offset + i)));
+    }
+#endif
+    for (; i < size; ++i) v[i].f = state[i] + offset[i];
+  } else {
+#if HELIUM
+    for (; i + 4 <= size; i += 4) {
+      const float32x4_t sum = vaddq(vld1q(state + i), vld1q(offset + i));
+      vst1q(&v[i].f, vsubq(vld1q(x + i), sum));
+    }
+#endif
+    for (; i < size; ++i) v[i].f = x[i] - (state[i] + offset[i]);
+  }
+  if (a[9] >= 0) memcpy(m->memory + a[9], v, (size_t)size * sizeof *v);
 }
 
 FUNCTION void round_operand(number* v, int32_t size, float inverse,
                             float most) {
-  for (int32_t i = 0; i < size; i += 4) {
-    const mve_pred16_t some = vctp32q((uint32_t)(size - i));
-    const float32x4_t x = vmulq_n_f32(vldrwq_z_f32(&v[i].f, some), inverse);
-    const int32x4_t q = vcvtnq_s32_f32(limited(x, 0.0f, most));
-    vstrwq_p_s32(&v[i].i, q, some);
+  int32_t i = 0;
+#if HELIUM
+  for (; i + 4 <= size; i += 4) {
+    const float32x4_t x = vmulq(vld1q(&v[i].f), inverse);
+    vst1q(&v[i].i, vcvtnq_s32_f32(limited(x, 0.0f, most)));
   }
-}
-
-FUNCTION void fractions(number* sums, const float* scales, const float* bias,
-                        const float* state, int32_t outputs, int integers) {
-  number* candidate = sums + outputs;
-  for (int32_t j = 0; j < outputs; j += 4) {
-    const mve_pred16_t some = vctp32q((uint32_t)(outputs - j));
-    float32x4_t g, c;
-    if (integers) {
-      g = vcvtq_f32_s32(vldrwq_z_s32(&sums[j].i, some));
-      c = vcvtq_f32_s32(vldrwq_z_s32(&candidate[j].i, some));
-    } else {
-      g = vldrwq_z_f32(&sums[j].f, some);
-      c = vldrwq_z_f32(&candidate[j].f, some);
-    }
-    if (scales != 0) {
-      g = vmulq_f32(g, vldrwq_z_f32(scales + j, some));
-      c = vmulq_f32(c, vldrwq_z_f32(scales + outputs + j, some));
-    }
-    g = vnegq_f32(vaddq_f32(g, vldrwq_z_f32(bias + j, some)));
-    g = exponentials(limited(g, -40.0f, 40.0f));
-    c = exponentials(limited(vaddq_f32(c, c), -40.0f, 40.0f));
-    const float32x4_t above = vaddq_n_f32(c, 1.0f);
-    const float32x4_t moved =
-        vfmsq_f32(vaddq_n_f32(c, -1.0f), vldrwq_z_f32(state + j, some), above);
-    vstrwq_p_f32(&sums[j].f, moved, some);
-    vstrwq_p_f32(&candidate[j].f, vfmaq_f32(above, above, g), some);
-  }
-}
-
-#else
-
-FUNCTION void round_operand(number* v, int32_t size, float inverse,
-                            float most) {
-  for (int32_t i = 0; i < size; ++i) {
+#endif
+  for (; i < size; ++i) {
     v[i].i = nearest(at_least(at_most(v[i].f * inverse, most), 0.0f));
   }
 }
 
+/* Collects the entries above zero; the bits of such a float are those of such
+ * an integer. Returns their number. */
+FUNCTION int32_t collect(const number* v, int32_t size, int32_t columns,
+                         entry* entries) {
+  entry* e = entries;
+  for (int32_t i = 0, row = 0; i < size; ++i, row += columns) {
+    const number value = v[i];
+    e->row = row;
+    e->value = value;
+    if (value.i > 0) ++e;
+  }
+  return (int32_t)(e - entries);
+}
+
 /* With z = 1 / (1 + e^-g) and c = (e^2c - 1) / (e^2c + 1), s + z (c - s) is s
- * and one fraction; at 40, z and c are as near to 0 and 1 as matters. */
-FUNCTION void fractions(number* sums, const float* scales, const float* bias,
-                        const float* state, int32_t outputs, int integers) {
-  for (int32_t j = 0; j < outputs; ++j) {
+ * and one fraction; at 40, z and c are as near to 0 and 1 as matters. Changes
+ * the states from `first` on. */
+FUNCTION void move_states(number* sums, const float* scales, const float* bias,
+                          float* state, int32_t first, int32_t outputs,
+                          int integers) {
+  for (int32_t j = first; j < outputs; ++j) {
     float g = integers ? (float)sums[j].i : sums[j].f;
     float c = integers ? (float)sums[outputs + j].i : sums[outputs + j].f;
     if (scales != 0) {
@@ -111,22 +84,48 @@ FUNCTION void fractions(number* sums, const float* scales, const float* bias,
     sums[j].f = (e - 1.0f) - state[j] * (e + 1.0f);
     sums[outputs + j].f = (1.0f + exponential(g)) * (1.0f + e);
   }
+  for (int32_t j = first; j < outputs; ++j) {
+    /* What is tiny is zero: silence must not lead to denormal numbers. */
+    const float moved = state[j] + sums[j].f / sums[outputs + j].f;
+    state[j] = moved <= 0x1p-100f && moved >= -0x1p-100f ? 0.0f : moved;
+  }
+}
+
+#if HELIUM
+
+/* As `move_states()`, four at once; returns how many states it changed. */
+FUNCTION int32_t move_vectors(const number* sums, const float* scales,
+                              const float* bias, float* state, int32_t outputs,
+                              int integers) {
+  const number* candidate = sums + outputs;
+  int32_t j = 0;
+  for (; j + 4 <= outputs; j += 4) {
+    float32x4_t g, c;
+    if (integers) {
+      g = vcvtq_f32_s32(vld1q(&sums[j].i));
+      c = vcvtq_f32_s32(vld1q(&candidate[j].i));
+    } else {
+      g = vld1q(&sums[j].f);
+      c = vld1q(&candidate[j].f);
+    }
+    if (scales != 0) {
+      g = vmulq(g, vld1q(scales + j));
+      c = vmulq(c, vld1q(scales + outputs + j));
+    }
+    g = vnegq(vaddq(g, vld1q(bias + j)));
+    g = exponentials(limited(g, -40.0f, 40.0f));
+    c = exponentials(limited(vaddq(c, c), -40.0f, 40.0f));
+    const float32x4_t s = vld1q(state + j), above = vaddq(c, 1.0f);
+    const float32x4_t moved = vfmsq(vaddq(c, -1.0f), s, above);
+    const float32x4_t below = vfmaq(above, above, g);
+    const float32x4_t next = vfmaq(s, moved, reciprocals(below));
+    const mve_pred16_t tiny = vcmpleq(vabsq(next), 0x1p-100f);
+    vst1q(state + j, vpselq(vdupq_n_f32(0.0f), next, tiny));
+  }
+  return j;
 }
 
 #endif
-
-/* Collects the entries above zero; the bits of such a float are those of such
- * an integer. Returns their number. */
-FUNCTION int32_t collect(const number* v, int32_t size, int32_t columns,
-                         entry* entries) {
-  entry* e = entries;
-  for (int32_t i = 0, row = 0; i < size; ++i, row += columns) {
-    e->row = row;
-    e->value = v[i];
-    e += v[i].i > 0;
-  }
-  return (int32_t)(e - entries);
-}
 
 FUNCTION void sparse_cell(machine* m, const int32_t* a) {
   const int integers = a[12] != 0;
@@ -142,29 +141,44 @@ FUNCTION void sparse_cell(machine* m, const int32_t* a) {
     m->counts[2 * a[14] + 1] += (uint32_t)a[3];
   }
   m->products[a[2]](m, count, a);
-  fractions(sums, scales, m->floats + a[10], state, outputs, integers);
-  for (int32_t j = 0; j < outputs; ++j) {
-    /* What is tiny is zero: silence must not lead to denormal numbers. */
-    const float moved = state[j] + sums[j].f / sums[outputs + j].f;
-    state[j] = moved <= 0x1p-100f && moved >= -0x1p-100f ? 0.0f : moved;
-  }
+  const float* bias = m->floats + a[10];
+  int32_t moved = 0;
+#if HELIUM
+  moved = integers && scales != 0
+              ? move_vectors(sums, scales, bias, state, outputs, 1)
+              : move_vectors(sums, scales, bias, state, outputs, integers);
+#endif
+  move_states(sums, scales, bias, state, moved, outputs, integers);
 }
 
 /* Arguments: 0, 1 weights and columns; 2 product; 3 inputs; 4 outputs; 5 out;
  * 6 in; 7 bias; 8 scales of int8 weights. */
 FUNCTION void dense(machine* m, const int32_t* a) {
-  const float* x = m->memory + a[6];
+  const number* x = (const number*)(const void*)(m->memory + a[6]);
+  const float* bias = m->floats + a[7];
+  const float* scales = m->floats + a[8];
+  const number* sums = m->sums;
+  const int32_t inputs = a[3], outputs = a[4], columns = a[1];
   float* y = m->memory + a[5];
-  int32_t count = 0;
-  for (int32_t i = 0; i < a[3]; ++i) {
-    m->entries[count].row = i * a[1];
-    m->entries[count].value.f = x[i];
-    count += x[i] != 0.0f;
+  entry* e = m->entries;
+  for (int32_t i = 0, row = 0; i < inputs; ++i, row += columns) {
+    const number value = x[i];
+    e->row = row;
+    e->value = value;
+    if ((value.i & 0x7fffffff) != 0) ++e;
   }
-  m->products[a[2]](m, count, a);
-  for (int32_t j = 0; j < a[4]; ++j) {
-    const float scale = a[2] == PRODUCT_INT8 ? m->floats[a[8] + j] : 1.0f;
-    y[j] = m->sums[j].f * scale + m->floats[a[7] + j];
+  m->products[a[2]](m, (int32_t)(e - m->entries), a);
+  int32_t j = 0;
+  if (a[2] == PRODUCT_INT8) {
+#if HELIUM
+    for (; j + 4 <= outputs; j += 4) {
+      const float32x4_t scale = vld1q(scales + j);
+      vst1q(y + j, vfmaq(vld1q(bias + j), vld1q(&sums[j].f), scale));
+    }
+#endif
+    for (; j < outputs; ++j) y[j] = sums[j].f * scales[j] + bias[j];
+  } else {
+    for (; j < outputs; ++j) y[j] = sums[j].f + bias[j];
   }
 }
 

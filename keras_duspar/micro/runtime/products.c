@@ -12,9 +12,14 @@
     int32x4_t loaded;                                     \
     __asm(instruction " %q0, [%1, %2]"                    \
           : "=w"(loaded)                                  \
-          : "r"(row), "i"((place) * (int)sizeof *(row))); \
+          : "l"(row), "i"((place) * (int)sizeof *(row))); \
     loaded;                                               \
   })
+/* The next entry in one instruction: where its weights begin, and its value. */
+#define NEXT(e, place, x)                     \
+  __asm("ldrd %0, %1, [%2], #8"               \
+        : "=&r"(place), "=&r"((x).i), "+r"(e) \
+        : "m"(*(e)))
 #define PRODUCT(name, weight, pool, member, sum, vector, zero, add, store)     \
   FUNCTION void name(const machine* m, int32_t count, const int32_t* a) {      \
     const weight* weights = m->pool + a[0];                                    \
@@ -22,9 +27,12 @@
     for (; j + 24 <= a[1]; j += 24, weights += 24) {                           \
       vector s0 = zero, s1 = zero, s2 = zero, s3 = zero, s4 = zero, s5 = zero; \
       const entry* e = m->entries;                                             \
-      for (int32_t k = 0; k < count; ++k, ++e) {                               \
-        const weight* row = weights + e->row;                                  \
-        const sum x = e->value.member;                                         \
+      for (int32_t k = 0; k < count; ++k) {                                    \
+        int32_t place;                                                         \
+        number n;                                                              \
+        NEXT(e, place, n);                                                     \
+        const weight* row = weights + place;                                   \
+        const sum x = n.member;                                                \
         s0 = add(s0, row, 0, x);                                               \
         s1 = add(s1, row, 4, x);                                               \
         s2 = add(s2, row, 8, x);                                               \
@@ -42,9 +50,12 @@
     for (; j < a[1]; j += 8, weights += 8) {                                   \
       vector s0 = zero, s1 = zero;                                             \
       const entry* e = m->entries;                                             \
-      for (int32_t k = 0; k < count; ++k, ++e) {                               \
-        const weight* row = weights + e->row;                                  \
-        const sum x = e->value.member;                                         \
+      for (int32_t k = 0; k < count; ++k) {                                    \
+        int32_t place;                                                         \
+        number n;                                                              \
+        NEXT(e, place, n);                                                     \
+        const weight* row = weights + place;                                   \
+        const sum x = n.member;                                                \
         s0 = add(s0, row, 0, x);                                               \
         s1 = add(s1, row, 4, x);                                               \
       }                                                                        \
@@ -69,6 +80,7 @@ PRODUCT(product_int8, int8_t, bytes, f, float, float32x4_t, vdupq_n_f32(0.0f),
 PRODUCT(product_integer, int8_t, bytes, i, int32_t, int32x4_t, vdupq_n_s32(0),
         ADD_INTEGER, vstrwq_s32)
 #undef LOAD
+#undef NEXT
 
 #else
 
@@ -162,6 +174,45 @@ FUNCTION void product_integer(const machine* m, int32_t count,
     sums[5].i = s5;
     sums[6].i = s6;
     sums[7].i = s7;
+  }
+}
+
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+
+/* Two rows at once: pairs of weights times pairs of operands. */
+FUNCTION void add_rows(v128_t sums[4], const int8_t* row, const int8_t* other,
+                       int32_t pair) {
+  const v128_t a = wasm_v128_load(row), b = wasm_v128_load(other);
+  const v128_t x = wasm_i32x4_splat(pair);
+  const v128_t low = wasm_i8x16_shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20,
+                                        5, 21, 6, 22, 7, 23);
+  const v128_t high = wasm_i8x16_shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12,
+                                         28, 13, 29, 14, 30, 15, 31);
+  const v128_t weights[4] = {
+      wasm_i16x8_extend_low_i8x16(low), wasm_i16x8_extend_high_i8x16(low),
+      wasm_i16x8_extend_low_i8x16(high), wasm_i16x8_extend_high_i8x16(high)};
+  for (int t = 0; t < 4; ++t) {
+    sums[t] = wasm_i32x4_add(sums[t], wasm_i32x4_dot_i16x8(weights[t], x));
+  }
+}
+
+FUNCTION void product_integer(const machine* m, int32_t count,
+                              const int32_t* a) {
+  const int8_t* weights = m->bytes + a[0];
+  for (int32_t j = 0; j < a[1]; j += TILE, weights += TILE) {
+    const entry* e = m->entries;
+    const entry* end = e + count;
+    v128_t sums[4] = {wasm_i32x4_splat(0), wasm_i32x4_splat(0),
+                      wasm_i32x4_splat(0), wasm_i32x4_splat(0)};
+    for (; e + 1 < end; e += 2) {
+      add_rows(sums, weights + e[0].row, weights + e[1].row,
+               e[0].value.i | e[1].value.i << 16);
+    }
+    if (e < end) {
+      add_rows(sums, weights + e->row, weights + e->row, e->value.i);
+    }
+    for (int t = 0; t < 4; ++t) wasm_v128_store(m->sums + j + 4 * t, sums[t]);
   }
 }
 

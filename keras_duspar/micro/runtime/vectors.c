@@ -44,7 +44,19 @@ FUNCTION float unary_of(int32_t function, float x, const float* p) {
 
 /* Arguments: 0 out; 1 in; 2 size; 3 function; 4 its two parameters. */
 FUNCTION void unary(machine* m, const int32_t* a) {
-  for (int32_t i = 0; i < a[2]; ++i) {
+  int32_t i = 0;
+#if HELIUM
+  const float sign = a[3] == SIGMOID ? -1.0f : 2.0f;
+  if (a[3] == SIGMOID || a[3] == TANH) {
+    for (; i + 4 <= a[2]; i += 4) {
+      float32x4_t x = vmulq(vld1q(m->memory + a[1] + i), sign);
+      x = reciprocals(vaddq(exponentials(limited(x, -87.0f, 87.0f)), 1.0f));
+      if (a[3] == TANH) x = vfmaq(vdupq_n_f32(1.0f), x, -2.0f);
+      vst1q(m->memory + a[0] + i, x);
+    }
+  }
+#endif
+  for (; i < a[2]; ++i) {
     const float x = m->memory[a[1] + i];
     m->memory[a[0] + i] = unary_of(a[3], x, m->floats + a[4]);
   }

@@ -27,10 +27,10 @@ async function load() {
 }
 
 // Microseconds per hop of noise, in this browser: the least of several times,
-// as others use the processor, too.
+// as others use the processor, too; each of many hops, as clocks are coarse.
 function measure() {
   const machine = new Machine(new WebAssembly.Module(module), file, about);
-  const hops = 50;
+  const hops = 100;
   let least = Infinity;
   for (let round = 0; round < 20; ++round) {
     const start = performance.now();
