@@ -128,6 +128,8 @@ bench: setup
 	@set -e; for kernel in $(KERNELS); do DUSPAR_KERNEL=$$kernel \
 	  $(PIN) $(PY) benchmarks/interpreter.py $(RUNS) --out build/bench/$$kernel; \
 	done
+	DUSPAR_KERNEL=$(or $(filter avx2,$(KERNELS)),$(firstword $(KERNELS))) \
+	  $(PIN) $(PY) benchmarks/gains.py $(if $(wildcard $(DATA)),--data $(DATA))
 	$(PIN) $(PY) benchmarks/kernels.py
 	rm -f build/bench/training.txt
 	@if command -v valgrind > /dev/null; then \

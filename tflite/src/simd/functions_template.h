@@ -33,10 +33,6 @@
  *   VQ_WIDE(bits)      whether integers of so many bits are listed in 16 bits,
  *                      and 128 is added to weights, so that they are unsigned;
  *                      else in 8
- *   VQ_SPLIT(bits)     whether those above 128 become two, 128 and the rest;
- *                      then vq_split(index, list, k, left, end) does so with up
- *                      to eight of the `left` ones from `k` on, adds the rests
- *                      to the end, and returns how many these are
  *   vq_store(bits, v, list, k)    lists integers from 0 to 255, NaN as any
  *   vq, vq_load, vi_dot_rows    four operands, and four rows times them
  *   VF_PREFETCH(p)     asks for memory that is used later, if that pays: for
@@ -45,10 +41,6 @@
  */
 #if !defined(VF_PIN)
 #define VF_PIN(v) (void)(v)
-#endif
-#if !defined(VQ_SPLIT)
-#define VQ_SPLIT(bits) ((bits) > 8)
-#define vq_split(index, list, k, left, end) 0
 #endif
 
 /* The next vector of something of which `left` floats are left. */

@@ -4,14 +4,12 @@
  *   X86, X86_BITS     as in x86_template.h
  *   X86_DOT(s, q, w)  if there is one: adds four products of bytes to each sum
  *   X86_PAIRS(q, w)   if there is one: the sums of two products, in 16 bits,
- *                     which have room for two operands of at most 128
+ *                     which have no room for two of 8 bits
  */
 #if defined(X86_DOT)
 #define VQ_WIDE(bits) ((bits) > 8)
 #elif defined(X86_PAIRS)
-#define VQ_WIDE(bits) ((bits) > 8)
-#define VQ_SPLIT(bits) ((bits) > 7)
-#include "simd/compaction.h"
+#define VQ_WIDE(bits) ((bits) > 7)
 #else
 #define VQ_WIDE(bits) ((bits) > 0)
 #endif
@@ -30,27 +28,6 @@ static inline vq vq_load(int bits, const void* list, size_t k) {
   memcpy(word, (const uint8_t*)list + k, sizeof word[0]);
   return (vq){X86(set1_epi32)(word[0]), X86_BITS(setzero)()};
 }
-
-#if defined(VQ_SPLIT)
-static inline size_t vq_split(uint32_t* index, void* list, size_t k,
-                              size_t left, size_t end) {
-  uint8_t* at = (uint8_t*)list + k;
-  const __m128i most = _mm_set1_epi8((char)128);
-  const __m128i all = _mm_loadl_epi64((const void*)at);
-  unsigned mask = (unsigned)_mm_movemask_epi8(all) & 255;
-  if (left < 8) mask &= (1u << left) - 1;
-  const __m128i order = _mm_loadl_epi64((const void*)&duspar_eight_lanes[mask]);
-  const __m256i places =
-      _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const void*)(index + k)),
-                                  _mm256_cvtepu8_epi32(order));
-  /* First these: there may be an end among them. */
-  _mm_storel_epi64((void*)at, _mm_min_epu8(all, most));
-  _mm256_storeu_si256((void*)(index + end), places);
-  _mm_storel_epi64((void*)((uint8_t*)list + end),
-                   _mm_shuffle_epi8(_mm_subs_epu8(all, most), order));
-  return (size_t)_mm_popcnt_u32(mask);
-}
-#endif
 
 static inline vi vi_dot(vi sum, vx weights, vq q) {
 #if defined(X86_DOT)

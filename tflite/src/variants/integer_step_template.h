@@ -7,8 +7,7 @@
  */
 #include "variants/variants.h"
 
-/* Lists an operand, rounded; the list ends with zeros. Integers that are too
- * large for the products are listed as two, as sums of them are exact. */
+/* Lists an operand, rounded; the list ends with zeros. */
 DUSPAR_INLINE cell_found cell_list_integers(int bits, const duspar_shape* shape,
                                             const void* packed,
                                             const cell_parts* p,
@@ -23,12 +22,7 @@ DUSPAR_INLINE cell_found cell_list_integers(int bits, const duspar_shape* shape,
     found.sum = 0.0f;
     for (size_t k = 0; k < count; ++k) found.sum += list->value[k];
   }
-  for (size_t k = 0; VQ_SPLIT(bits) && k < count; k += 8) {
-    found.count +=
-        vq_split(list->index, list->integers, k, count - k, found.count);
-  }
-  vq_store(bits, vf_set(0.0f), list->integers, found.count);
-  for (size_t k = 0; k < 4; ++k) list->index[found.count + k] = list->index[0];
+  vq_store(bits, vf_set(0.0f), list->integers, count);
   return found;
 }
 

@@ -87,11 +87,9 @@ typedef struct cell_list {
   float* sums;    /* of whole rows, as vectors of gate and candidate in turn */
 } cell_list;
 
-/* The last vector, and four more integers, may be written behind the end, and
- * each integer may become two. */
+/* The last vector, and four more integers, may be written behind the end. */
 static size_t cell_list_room(const duspar_shape* shape) {
-  const size_t entries = shape->inputs << VQ_SPLIT(shape->operand_bits);
-  return duspar_round_up(entries + VF_LANES + 4, 64);
+  return duspar_round_up(shape->inputs + VF_LANES + 4, 64);
 }
 
 static bool cell_scratch_bytes(const duspar_shape* shape, size_t* bytes) {
