@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/compiler.h"
+
 void duspar_micro_turns(size_t length, float* turns) {
   for (size_t k = 0; k < length / 2; ++k) {
     const double angle = 6.283185307179586 * (double)k / (double)length;

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 /* Smaller states become zero, as everywhere in the library. */
 static const float tiny = 0x1p-100f;
 
