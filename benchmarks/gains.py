@@ -93,11 +93,15 @@ def draw(rows, path):
                 continue
             color = "#c8553d" if row["budget"] else "#1f4e8c"
             axis.plot(us, float(score), "o", color=color)
+            if row["occupancy"]:
+                text += f", {row['occupancy']} %"
+            right = us > max(float(r["microseconds"]) for r in timed) / 2
             axis.annotate(
-                f"{text}, {row['occupancy']} %",
+                text,
                 (us, float(score)),
                 textcoords="offset points",
-                xytext=(6, 4),
+                xytext=(-6 if right else 6, 4),
+                ha="right" if right else "left",
                 fontsize=8,
             )
         axis.set_xlim(left=0)
@@ -105,7 +109,8 @@ def draw(rows, path):
         axis.set_xlabel("microseconds per frame")
         axis.set_ylabel(label)
         axis.grid(alpha=0.25)
-        axis.legend(fontsize=8, frameon=False, loc="lower right")
+        if axis.get_legend_handles_labels()[1]:
+            axis.legend(fontsize=8, frameon=False, loc="lower left")
     figure.tight_layout()
     figure.savefig(path, dpi=120)
 
