@@ -37,3 +37,13 @@ def probability(text):
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not from 0 to 1")
     return value
+
+
+def add_threshold(parser):
+    """Adds the argument that says how sure a detector must be of a word."""
+    parser.add_argument(
+        "--threshold",
+        type=probability,
+        metavar="P",
+        help="of all words (default: those in the file)",
+    )

@@ -12,8 +12,8 @@ import time
 import numpy as np
 
 from keras_duspar.cli import trained
+from keras_duspar.cli.argument_types import add_threshold
 from keras_duspar.cli.argument_types import positive
-from keras_duspar.cli.argument_types import probability
 from keras_duspar.cli.main import CommandError
 from keras_duspar.cli.main import explaining
 from keras_duspar.cli.sound import Meter
@@ -49,12 +49,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--output", metavar="FILE", help="where enhanced sound is written"
     )
-    parser.add_argument(
-        "--threshold",
-        type=probability,
-        metavar="P",
-        help="of all words (default: those in the file)",
-    )
+    add_threshold(parser)
     parser.add_argument(
         "--rate",
         type=positive(int),

@@ -8,7 +8,7 @@ changes. Only this machine can see the page.
 import argparse
 
 from keras_duspar.cli import trained
-from keras_duspar.cli.argument_types import probability
+from keras_duspar.cli.argument_types import add_threshold
 from keras_duspar.cli.live import server
 from keras_duspar.cli.live.session import Session
 from keras_duspar.cli.main import CommandError
@@ -32,12 +32,7 @@ def add_arguments(parser):
             help="name of a preset, or a streaming .tflite file that "
             f"{trained.TASKS[task][1]} (default: %(default)s)",
         )
-    parser.add_argument(
-        "--threshold",
-        type=probability,
-        metavar="P",
-        help="of all words (default: those in the file)",
-    )
+    add_threshold(parser)
     parser.add_argument(
         "--port",
         type=port,
