@@ -1,10 +1,21 @@
 """Weights for the native library, as it stores them and as they are meant."""
 
 import numpy as np
+import pytest
 
 from keras_duspar import operators
 
 OPS = {key: operator.name for key, operator in operators.BY_KEY.items()}
+EVERY_ROUNDING = pytest.mark.parametrize(
+    "weights, operands",
+    [
+        ("float32", None),
+        ("bfloat16", None),
+        ("int8", None),
+        ("int8", "uint7"),
+        ("int8", "uint8"),
+    ],
+)
 
 
 def to_bfloat16(values):

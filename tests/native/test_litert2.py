@@ -63,16 +63,7 @@ def check_same(first, second, arrays):
 
 
 @pytest.mark.parametrize("kind", ["duspar", "spar"])
-@pytest.mark.parametrize(
-    "weights, operands",
-    [
-        ("float32", None),
-        ("bfloat16", None),
-        ("int8", None),
-        ("int8", "uint7"),
-        ("int8", "uint8"),
-    ],
-)
+@common.EVERY_ROUNDING
 def test_equals_the_delegate(
     kind, weights, operands, runner, compiled_runner, rng
 ):

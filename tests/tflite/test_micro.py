@@ -119,16 +119,7 @@ def call(micro, *arrays):
 
 
 @pytest.mark.parametrize("kind", ["duspar", "spar"])
-@pytest.mark.parametrize(
-    "weights, operands",
-    [
-        ("float32", None),
-        ("bfloat16", None),
-        ("int8", None),
-        ("int8", "uint7"),
-        ("int8", "uint8"),
-    ],
-)
+@common.EVERY_ROUNDING
 def test_equals_the_delegate(kind, weights, operands, interpreter, rng):
     stored, _ = common.make_weights(kind, FEATURES, UNITS, weights)
     count = 2 if kind == "duspar" else 1

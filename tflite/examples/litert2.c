@@ -76,8 +76,7 @@ int main(int count, char** arguments) {
 
   /* Our operators, and the file as LiteRT wants it. */
   const duspar_litert_functions functions = DUSPAR_LITERT;
-  struct TfLiteDelegate* delegate =
-      tflite_plugin_create_delegate(NULL, NULL, 0, NULL);
+  struct TfLiteDelegate* delegate = duspar_delegate_create(NULL, NULL, 0);
   if (delegate == NULL) return fail("no delegate");
   duspar_litert* duspar =
       duspar_litert_create(delegate, bytes, size, &functions, 1);
@@ -142,7 +141,7 @@ int main(int count, char** arguments) {
   LiteRtDestroyModel(model);
   LiteRtDestroyEnvironment(environment);
   duspar_litert_destroy(duspar); /* after the model */
-  tflite_plugin_destroy_delegate(delegate);
+  duspar_delegate_destroy(delegate);
   duspar_file_free(file);
   return 0;
 }

@@ -7,19 +7,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "delegate/flatbuffer.h"
+#include "delegate/schema.h"
 #include "duspar.h"
 
-enum {
-  MODEL_SUBGRAPHS = 2,
-  MODEL_SIGNATURES = 7,
-  SUBGRAPH_INPUTS = 1,
-  SUBGRAPH_OUTPUTS = 2,
-  SIGNATURE_INPUTS = 0,
-  SIGNATURE_OUTPUTS = 1,
-  MAP_NAME = 0,
-  MAP_TENSOR = 1,
-  MOST_STATES = 4096,
-};
+enum { MOST_STATES = 4096 };
 
 /* One side of the signature: names of tensors, and the tensors in the order
  * in which the interpreter counts them. */

@@ -3,15 +3,8 @@
 
 #include "base/error.h"
 #include "delegate/flatbuffer.h"
+#include "delegate/schema.h"
 #include "duspar.h"
-
-enum {
-  MODEL_BUFFERS = 4,
-  MODEL_METADATA = 6,
-  METADATA_NAME = 0,
-  METADATA_BUFFER = 1,
-  BUFFER_DATA = 0,
-};
 
 /* Sets `content` to the entry's bytes; they are none without such an entry.
  * Returns false if the file cannot be read. */

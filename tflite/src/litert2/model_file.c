@@ -4,31 +4,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "delegate/node.h"
+#include "delegate/schema.h"
 #include "litert2/operator.h"
-
-/* Numbers of fields, in TFLite's schema. */
-enum {
-  MODEL_CODES = 1,
-  MODEL_SUBGRAPHS = 2,
-  MODEL_BUFFERS = 4,
-  CODE_OLD_BUILTIN = 0,
-  CODE_CUSTOM = 1,
-  SUBGRAPH_TENSORS = 0,
-  SUBGRAPH_OUTPUTS = 2,
-  SUBGRAPH_OPERATORS = 3,
-  OPERATOR_CODE = 0,
-  OPERATOR_INPUTS = 1,
-  OPERATOR_OUTPUTS = 2,
-  OPERATOR_OPTIONS = 5,
-  TENSOR_SHAPE = 0,
-  TENSOR_TYPE = 1,
-  TENSOR_BUFFER = 2,
-  TENSOR_SPARSITY = 6,
-  BUFFER_DATA = 0,
-  BUILTIN_FILL = 94,
-  SCHEMA_FLOAT32 = 0,
-  SCHEMA_FLOAT16 = 1,
-};
 
 typedef struct reader {
   file_bytes file;
