@@ -166,7 +166,7 @@ class Dataset:
         return f"{self.name}: {counts}{labels}{bad}"
 
 
-def existing_folder(path, what, how, parts=()):
+def existing_folder(path, what, how, parts=(), argument="folder"):
     """Returns `path` as a `pathlib.Path`, or raises if there is no folder.
 
     Args:
@@ -174,13 +174,14 @@ def existing_folder(path, what, how, parts=()):
         what: String, what should lie there.
         how: String, where to get it.
         parts: Names of files and folders that it must hold. Default: none.
+        argument: String, what the path was given as. Default: `"folder"`.
     """
     path = pathlib.Path(path).expanduser()
     if not path.is_dir():
         state = "is a file" if path.exists() else "does not exist"
         raise DataError(
-            f"`folder` must be the folder of {what}. Received: "
-            f"folder='{path}', which {state}. {how}"
+            f"`{argument}` must be the folder of {what}. Received: "
+            f"{argument}='{path}', which {state}. {how}"
         )
     missing = missing_parts(path, parts)
     if missing:

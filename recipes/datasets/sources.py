@@ -95,9 +95,14 @@ def load(
 
 def _speech(folder):
     how = "Give a folder of recordings in which nobody says a command."
-    folder = base.existing_folder(folder, "other speech", how, ())
+    folder = base.existing_folder(
+        folder, "other speech", how, argument="other_speech"
+    )
     paths = base.audio_files(folder)
     if not paths:
-        raise base.DataError(f"{folder} holds no recording. {how}")
+        raise base.DataError(
+            f"`other_speech` must hold recordings. Received: "
+            f"other_speech='{folder}', which holds none. {how}"
+        )
     # Half the memory of floats, and training takes either.
     return [to_int16(mixing.read_recording(path)) for path in paths]

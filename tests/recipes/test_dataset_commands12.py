@@ -192,7 +192,10 @@ def test_seconds_of_other_speech_are_unknown_in_training(
     shift = commands12.shift_of_unknown(more)
     np.testing.assert_allclose(shift, [0, np.log(6), *[0] * 10], rtol=1e-6)
     assert not commands12.shift_of_unknown(data).any()
-    for folder, match in ((speech / "c", "does not exist"), (speech, "no rec")):
+    for folder, match in (
+        (speech / "c", "`other_speech`.*does not exist"),
+        (speech, "`other_speech`.*holds none"),
+    ):
         for path in speech.rglob("*.wav"):
             path.unlink()
         with pytest.raises(base.DataError, match=match):
