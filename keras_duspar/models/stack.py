@@ -49,10 +49,30 @@ class AudioModel(keras.Model):
         return model
 
     def call(self, inputs, training=None, mask=None, **kwargs):
-        for audio in keras.tree.flatten(inputs):
-            if hasattr(audio, "dtype"):
-                checks.audio("inputs", audio)
+        _check_audio("inputs", inputs)
         return super().call(inputs, training=training, mask=mask, **kwargs)
+
+    # Arrays are checked before Keras begins: their values can be seen here,
+    # and on JAX an error within a loop leaves a model without its weights.
+
+    def fit(self, x=None, *args, **kwargs):
+        _check_audio("x", x)
+        return super().fit(x, *args, **kwargs)
+
+    def evaluate(self, x=None, *args, **kwargs):
+        _check_audio("x", x)
+        return super().evaluate(x, *args, **kwargs)
+
+    def predict(self, x, *args, **kwargs):
+        _check_audio("x", x)
+        return super().predict(x, *args, **kwargs)
+
+
+def _check_audio(name, value):
+    # Data sets and generators pass: what they yield, `call()` sees.
+    for audio in keras.tree.flatten(value):
+        if hasattr(audio, "dtype"):
+            checks.audio(name, audio)
 
 
 def audio_model(audio, output, name, task, labels=None):

@@ -12,6 +12,16 @@ from keras_duspar.profiling.report import LayerProfile
 
 NAME = "keras_duspar"
 FORMAT = 1
+# What every description has, and of which kind it is.
+KINDS = {
+    "version": str,
+    "task": (str, type(None)),
+    "streaming": bool,
+    "ops": str,
+    "weights": (str, type(None)),
+    "outputs": list,
+    "states": list,
+}
 
 
 def describe_layer(layer, runs=None):
@@ -86,7 +96,9 @@ def decode(file):
     try:
         description = json.loads(content.rstrip(b"\0"))
         known = description["format"] <= FORMAT
-    except (ValueError, KeyError, TypeError) as e:
+        if known:
+            _check(description, file.signatures[0])
+    except (ValueError, KeyError, TypeError, RecursionError) as e:
         raise ValueError(
             f"`path` must have metadata {NAME!r} that can be read. Received "
             f"something else ({e})."
@@ -97,3 +109,19 @@ def decode(file):
             f"format {description['format']}: use a newer keras_duspar."
         )
     return description
+
+
+def _check(description, signature):
+    """Raises unless a description has all parts, and the file what it names."""
+    for key, kind in KINDS.items():
+        if not isinstance(description[key], kind):
+            raise ValueError(f"{key}={description[key]!r}")
+    outputs = [output["name"] for output in description["outputs"]]
+    for names, tensors in (
+        (outputs, signature.outputs),
+        (description["states"], signature.inputs),
+        (description["states"], signature.outputs),
+    ):
+        for name in names:
+            if name not in tensors:
+                raise ValueError(f"no tensor {name!r}")

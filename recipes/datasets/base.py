@@ -204,16 +204,19 @@ def read_table(path, columns):
         path: `pathlib.Path` of the file.
         columns: Names of the columns that it must have.
     """
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        lacking = [c for c in columns if c not in (rows.fieldnames or ())]
-        if lacking:
-            raise DataError(
-                f"{path} must have the columns {', '.join(columns)}. It "
-                f"lacks: {', '.join(lacking)}."
-            )
-        for row in rows:
-            yield f"{path}, line {rows.line_num}", row
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = csv.DictReader(file)
+            lacking = [c for c in columns if c not in (rows.fieldnames or ())]
+            if lacking:
+                raise DataError(
+                    f"{path} must have the columns {', '.join(columns)}. It "
+                    f"lacks: {', '.join(lacking)}."
+                )
+            for row in rows:
+                yield f"{path}, line {rows.line_num}", row
+    except (csv.Error, UnicodeDecodeError) as e:
+        raise DataError(f"{path} is no CSV file in UTF-8: {e}.") from e
 
 
 def check_choice(name, value, choices):

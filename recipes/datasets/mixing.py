@@ -211,6 +211,8 @@ def read_mixtures(path):
     path = pathlib.Path(path)
     mixtures = []
     for place, row in base.read_table(path, COLUMNS):
+        if not (row["clean"] and row["noise"]):
+            raise DataError(f"{place}: `clean` and `noise` must be files.")
         clean, noise = (path.parent / row[name] for name in ("clean", "noise"))
         for file in (clean, noise):
             if not file.is_file():

@@ -234,13 +234,17 @@ def make(config_class, given, file=None):
         )
     known = {field.name for field in dataclasses.fields(config_class)}
     settings.pop("labels", None)  # a run's own config.json has them
-    unknown = sorted(set(settings) - known)
+    unknown = sorted(map(str, set(settings) - known))
     if unknown:
         raise TrainingError(
             f"`config` must hold settings out of {', '.join(sorted(known))}. "
             f"Received: {', '.join(unknown)}."
         )
     preset = settings.get("preset", "demo")
+    if not isinstance(preset, str):
+        raise TrainingError(
+            f"`preset` must be a name. Received: preset={preset!r}."
+        )
     return config_class(**{**config_class.presets.get(preset, {}), **settings})
 
 

@@ -11,6 +11,7 @@ import argparse
 import io
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -88,7 +89,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("dist", nargs="?", default="dist", type=pathlib.Path)
     dist = parser.parse_args().dist.resolve()
-    wheel, source = one_file(dist, "*.whl"), one_file(dist, "*.tar.gz")
+    wheel = one_file(dist, f"*manylinux*_{platform.machine()}.whl")
+    source = one_file(dist, "*.tar.gz")
     check_links(wheel)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)

@@ -28,6 +28,7 @@ MODELS = {
     "recognizer": lambda: models.intent_recognizer("duspar", 8, 3),
     "enhancer": lambda: models.speech_enhancer("spar", 8, num_layers=2),
     "quantized": lambda: models.speech_enhancer("duspar", 8, num_layers=1),
+    "budgeted": lambda: models.keyword_spotter("duspar", 8, 3),  # since 0.2.0
 }
 # What each file is made of: all ways to store weights and operands.
 FILES = {
@@ -36,7 +37,11 @@ FILES = {
     "enhancer": ("enhancer", {"weights": "int8"}),
     "quantized": ("quantized", {"streaming": False}),
     "builtin": ("enhancer", {"ops": "builtin", "count": True}),
+    # Since 0.2.0.
+    "budgeted": ("budgeted", {"weights": "int8"}),
+    "listener": ("spotter", {"labels": LABELS, "window": 0.1}),
 }
+THRESHOLDS = {"yes": 0.25, "no": 0.5, "other": 0.75}
 
 
 def make_audio():
@@ -53,6 +58,18 @@ def set_weights(model):
         weight.assign(values.reshape(weight.shape).astype("float32"))
 
 
+def train_to_budget(model, audio):
+    """A few steps, after which the layers have fewer entries."""
+    model.compile("adam", "sparse_categorical_crossentropy")
+    x = np.stack([audio, audio[::-1]] * 4)
+    budget = keras_duspar.callbacks.Budget(occupancy=0.3)
+    model.fit(
+        *(x, np.arange(8) % 3),
+        **{"batch_size": 1, "epochs": 20, "verbose": 0},
+        callbacks=[budget],
+    )
+
+
 def make_keras(folder, audio):
     """Saves the models; returns what they give."""
     expected = {"audio": audio}
@@ -62,6 +79,8 @@ def make_keras(folder, audio):
         if name == "quantized":
             model = keras_duspar.quantize(model, "int8")
             quantization.calibrate(model, audio[None])
+        elif name == "budgeted":
+            train_to_budget(model, audio)
         model.save(folder / f"{name}.keras")
         expected[f"{name}.keras"] = model.predict(audio[None], verbose=0)[0]
     return expected
@@ -75,6 +94,8 @@ def make_tflite(folder, audio):
         model = keras.saving.load_model(folder / f"{model}.keras")
         path = folder / f"{name}.tflite"
         tflite.convert(model, path, **{"streaming": True, **options})
+        if "window" in options:
+            tflite.store_detector(path, THRESHOLDS, refractory=0.5)
         runner = tflite.load(path)
         expected[f"{name}.tflite"] = runner(audio)
         expected[f"{name}.occupancy"] = runner.profile().occupancy

@@ -8,6 +8,7 @@ import keras_duspar
 from keras_duspar.tflite.runtime import find_runtime
 from tests.kept.make import HERE
 from tests.kept.make import LABELS
+from tests.kept.make import THRESHOLDS
 
 VERSIONS = sorted(path.parent for path in HERE.glob("*/expected.npz"))
 
@@ -33,6 +34,9 @@ def test_every_version_has_its_files():
         for model in ("spotter", "recognizer", "enhancer", "quantized"):
             assert {f"{model}.keras", f"{model}.tflite"} <= names
         assert "builtin.tflite" in names
+        if folder.name != "0.1.0":
+            assert {"budgeted.keras", "budgeted.tflite"} <= names
+            assert "listener.tflite" in names
 
 
 @pytest.mark.parametrize("path", files("keras"))
@@ -54,4 +58,24 @@ def test_tflite(path):
     np.testing.assert_allclose(y, expected(path, path.name), atol=2e-5)
     occupancy = expected(path, f"{path.stem}.occupancy")
     assert runner.profile().occupancy == pytest.approx(occupancy, rel=1e-3)
-    assert runner.labels == (list(LABELS) if path.stem == "spotter" else None)
+    named = path.stem in ("spotter", "listener")
+    assert runner.labels == (list(LABELS) if named else None)
+
+
+@pytest.mark.any_backend
+def test_detector_of_the_file():
+    """What `store_detector()` put there is what a detector uses."""
+    try:
+        find_runtime()
+    except ImportError as e:
+        pytest.skip(str(e))
+    paths = list(HERE.glob("*/listener.tflite"))
+    assert paths
+    for path in paths:
+        detector = keras_duspar.streaming.Detector(
+            keras_duspar.tflite.load(path)
+        )
+        found = detector.settings
+        assert found["thresholds"] == pytest.approx(list(THRESHOLDS.values()))
+        assert found["refractory"] == pytest.approx(0.5)
+        assert found["window"] == pytest.approx(0.1, abs=0.016)

@@ -103,5 +103,6 @@ def test_swift_packages(tmp_path):
     assert b"_tflite_plugin" not in library  # others have it, too
     assert b"_duspar_delegate_create" in library
     assert b"\0neon_dotprod\0" in library
+    assert b"\0neon_fp16\0" in library
     same = build_for_apple(tmp_path / "off", *given, "-ffp-contract=off")
     assert library == same

@@ -26,26 +26,34 @@ BOARDS = {
 FLAGS = "-std=gnu99 -O3 -mthumb -mfloat-abi=hard -Wall -Wextra -Werror"
 
 
-def run_on_board(folder, name, board, source):
-    """What a program with an exported model prints on a board."""
+def run_image(board, image, *arguments):
+    """Compiles a program, with these sources and options, and runs it."""
     gcc = program("arm-none-eabi-gcc", "gcc-arm-none-eabi")
     qemu = program("qemu-system-arm", "qemu-system-arm")
     if "rdimon" not in run(gcc, "-print-file-name=rdimon.specs"):
         pytest.skip("newlib is needed (Debian's libnewlib-arm-none-eabi)")
     options, machine, constants = BOARDS[board]
-    image = folder / f"{board}.elf"
     run(
-        *(gcc, *options.split(), *FLAGS.split(), f"-I{folder}"),
+        *(gcc, *options.split(), *FLAGS.split(), *arguments),
         *("--specs=rdimon.specs", "-nostartfiles", "-T", BOARD / "board.ld"),
         f"-Wl,--defsym=CONSTANTS={constants},--no-warn-rwx-segments",
-        *(f"-D{name.upper()}_COUNTS", BOARD / "startup.c"),
-        *(folder / f"{name}.c", source, "-o", image),
+        *(BOARD / "startup.c", "-lm", "-o", image),
     )
     return run(
         *(qemu, "-M", machine, "-nographic", "-icount", "shift=5"),
         *("-semihosting-config", "enable=on,target=native"),
         *("-kernel", image),
         given="",
+    )
+
+
+def run_on_board(folder, name, board, source):
+    """What a program with an exported model prints on a board."""
+    return run_image(
+        board,
+        folder / f"{board}.elf",
+        *(f"-I{folder}", f"-D{name.upper()}_COUNTS"),
+        *(folder / f"{name}.c", source),
     )
 
 

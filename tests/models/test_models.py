@@ -249,10 +249,19 @@ def test_integers_are_refused(build, tmp_path):
     built.save(tmp_path / "model.keras")
     integers = np.full((2, 8000), 3000, "int16")
     for model in (built, keras.models.load_model(tmp_path / "model.keras")):
-        model.predict(integers / 32768, verbose=0)
-        for use in (model, model.predict_on_batch, model.predict):
+        outputs = model.predict(integers / 32768, verbose=0)
+        for use in (model, model.predict_on_batch):
             with pytest.raises(ValueError, match="`inputs` must.*by 32768"):
                 use(integers)
         # Floats as large are seen where there are values.
         with pytest.raises(ValueError, match="`inputs` must.*up to 3000"):
             model(integers.astype("float32"))
+        model.compile(loss="mse")
+        for use in (model.predict, model.evaluate, model.fit):
+            with pytest.raises(ValueError, match="`x` must.*by 32768"):
+                use(integers)
+            with pytest.raises(ValueError, match="`x` must.*up to 3000"):
+                use(integers.astype("float32"))
+        # The model is as it was.
+        again = model.predict(integers / 32768, verbose=0)
+        np.testing.assert_array_equal(again, outputs)

@@ -139,6 +139,8 @@ def test_bad_detectors(library):
     assert not make_detector(library, [], {**good, "thresholds": []}, 0.016)
     assert not library.detector_create(None)
     for path in sorted(KEPT.glob("*/*.tflite")):
+        if path.stem == "listener":  # the one with a window
+            continue
         data = path.read_bytes()
         assert not library.detector_from_file(data, len(data))
         assert b"converted with `window`" in library.last_error()

@@ -34,7 +34,7 @@
 #define DUSPAR_H_
 
 /* Version of the package. */
-#define DUSPAR_VERSION "0.1.0"
+#define DUSPAR_VERSION "0.2.0"
 
 /* Version of this interface. It grows when a structure or function changes. */
 #define DUSPAR_INTERFACE 6

@@ -13,8 +13,8 @@ android {
         applicationId = "io.github.kerasduspar.sample"
         minSdk = 24
         targetSdk = 36
-        versionCode = 1
-        versionName = "0.1.0"
+        versionCode = 2
+        versionName = "0.2.0"
     }
     buildTypes {
         release {

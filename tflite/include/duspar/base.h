@@ -31,7 +31,7 @@ typedef enum duspar_status {
  * one that it was compiled for. */
 DUSPAR_API int32_t duspar_interface(void);
 
-/* Returns the version of the package, such as "0.1.0". */
+/* Returns the version of the package, such as "0.2.0". */
 DUSPAR_API const char* duspar_version(void);
 
 /* Returns what the last failure in the calling thread was about, or "". The

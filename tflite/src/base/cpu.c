@@ -60,14 +60,19 @@ bool duspar_cpu_has(duspar_cpu_feature feature) {
   if (feature == DUSPAR_CPU_NEON) return true; /* of the architecture */
 #endif
 #if defined(__aarch64__) && defined(__linux__)
-  const unsigned long asimddp = 1ul << 20;
-  return feature == DUSPAR_CPU_DOTPROD && (getauxval(AT_HWCAP) & asimddp) != 0;
+  const unsigned long asimdhp = 1ul << 10, asimddp = 1ul << 20;
+  const unsigned long asked = feature == DUSPAR_CPU_DOTPROD ? asimddp
+                              : feature == DUSPAR_CPU_FP16  ? asimdhp
+                                                            : 0;
+  return (getauxval(AT_HWCAP) & asked) != 0;
 #elif defined(__aarch64__) && defined(__APPLE__)
   int has = 0;
   size_t size = sizeof has;
-  return feature == DUSPAR_CPU_DOTPROD &&
-         sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, NULL, 0) ==
-             0 &&
+  const char* asked = feature == DUSPAR_CPU_DOTPROD
+                          ? "hw.optional.arm.FEAT_DotProd"
+                      : feature == DUSPAR_CPU_FP16 ? "hw.optional.arm.FEAT_FP16"
+                                                   : NULL;
+  return asked != NULL && sysctlbyname(asked, &has, &size, NULL, 0) == 0 &&
          has != 0;
 #else
   (void)feature;
@@ -78,7 +83,8 @@ bool duspar_cpu_has(duspar_cpu_feature feature) {
 
 const char* duspar_cpu_features(void) {
   static const char* const names[DUSPAR_CPU_FEATURES] = {
-      "avx2", "fma", "avx512", "avx512_vnni", "avx_vnni", "neon", "dotprod"};
+      "avx2",     "fma",  "avx512",  "avx512_vnni",
+      "avx_vnni", "neon", "dotprod", "fp16"};
   static _Thread_local char text[64];
   size_t end = 0;
   text[0] = '\0';

@@ -12,6 +12,7 @@ typedef enum duspar_cpu_feature {
   DUSPAR_CPU_AVX_VNNI,    /* the same of 256 bits, without AVX-512 */
   DUSPAR_CPU_NEON,
   DUSPAR_CPU_DOTPROD, /* ARM's dot product of bytes */
+  DUSPAR_CPU_FP16,    /* ARM's arithmetic of float16 */
   DUSPAR_CPU_FEATURES,
 } duspar_cpu_feature;
 

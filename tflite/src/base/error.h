@@ -10,6 +10,12 @@
 #define DUSPAR_PRINTF(text, first)
 #endif
 
+/* Writes a text as snprintf does: as much as `room` has place for, with a NUL
+ * behind it. Returns how long the whole text is. Messages have %s, %c, %d, %zu,
+ * %lld and %g, and none of their flags: a microcontroller knows no others. */
+size_t duspar_write(char* text, size_t room, const char* format, ...)
+    DUSPAR_PRINTF(3, 4);
+
 /* Sets the text of the last failure and returns `status`. */
 duspar_status duspar_fail(duspar_status status, const char* format, ...)
     DUSPAR_PRINTF(2, 3);

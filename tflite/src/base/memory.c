@@ -8,18 +8,6 @@
 
 #include "base/memory.h"
 
-bool duspar_multiply(size_t a, size_t b, size_t* product) {
-  if (b != 0 && a > SIZE_MAX / b) return false;
-  *product = a * b;
-  return true;
-}
-
-bool duspar_add(size_t a, size_t b, size_t* sum) {
-  if (a > SIZE_MAX - b) return false;
-  *sum = a + b;
-  return true;
-}
-
 bool duspar_add_lines(size_t count, size_t size, size_t* total) {
   size_t bytes;
   if (!duspar_multiply(count, size, &bytes) ||

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { DUSPAR_ALIGNMENT = 64 };
 
@@ -13,10 +14,18 @@ static inline size_t duspar_round_up(size_t count, size_t multiple) {
 }
 
 /* Sets `*product` to a * b, or returns false if that has no room. */
-bool duspar_multiply(size_t a, size_t b, size_t* product);
+static inline bool duspar_multiply(size_t a, size_t b, size_t* product) {
+  if (b != 0 && a > SIZE_MAX / b) return false;
+  *product = a * b;
+  return true;
+}
 
 /* Sets `*sum` to a + b, or returns false if that has no room. */
-bool duspar_add(size_t a, size_t b, size_t* sum);
+static inline bool duspar_add(size_t a, size_t b, size_t* sum) {
+  if (a > SIZE_MAX - b) return false;
+  *sum = a + b;
+  return true;
+}
 
 /* Adds `count` items of `size` bytes, rounded up to whole cache lines, to
  * `*total`, or returns false if that has no room. */

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "delegate/log_mel_signature.h"
 #include "delegate/node.h"
-#include "delegate/tensors.h"
+#include "delegate/outputs.h"
 #include "log_mel/log_mel.h"
 
 typedef struct operator_data {

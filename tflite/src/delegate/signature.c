@@ -1,6 +1,5 @@
 #include "delegate/signature.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -10,7 +9,7 @@ typedef enum kind { VALUE, BIAS, KERNEL, SCALE } kind;
 
 /* One input. Its shape is a word of the letters B, T, N and M, and digits. */
 typedef struct slot {
-  char name[64];
+  char name[DUSPAR_NAME_ROOM];
   char shape[4];
   kind kind;
   const duspar_op_weight* weight; /* which it is, or whose scale; or NULL */
@@ -31,16 +30,16 @@ static slot input_slot(const duspar_op* op, int index) {
   slot s = {"x", "BTN", VALUE, NULL};
   if (index-- == 0) return s;
   if (index < op->state_count) {
-    snprintf(s.name, sizeof s.name, "%s0", op->states[index].name);
-    snprintf(s.shape, sizeof s.shape, "B%c", op->states[index].width);
+    duspar_write(s.name, sizeof s.name, "%s0", op->states[index].name);
+    duspar_write(s.shape, sizeof s.shape, "B%c", op->states[index].width);
     return s;
   }
   index -= op->state_count;
   if (index < op->weight_count) {
     s.weight = &op->weights[index];
     s.kind = duspar_op_is_kernel(s.weight) ? KERNEL : BIAS;
-    snprintf(s.name, sizeof s.name, "%s", s.weight->name);
-    snprintf(s.shape, sizeof s.shape, "%s", s.weight->shape);
+    duspar_write(s.name, sizeof s.name, "%s", s.weight->name);
+    duspar_write(s.shape, sizeof s.shape, "%s", s.weight->shape);
     return s;
   }
   index -= op->weight_count;
@@ -48,22 +47,13 @@ static slot input_slot(const duspar_op* op, int index) {
   for (int i = 0; i < op->weight_count; ++i) {
     s.weight = &op->weights[i];
     if (!duspar_op_is_kernel(s.weight) || index-- != 0) continue;
-    snprintf(s.name, sizeof s.name, "%s's scale", s.weight->name);
-    snprintf(s.shape, sizeof s.shape, "%c", s.weight->shape[1]);
+    duspar_write(s.name, sizeof s.name, "%s's scale", s.weight->name);
+    duspar_write(s.shape, sizeof s.shape, "%c", s.weight->shape[1]);
     return s;
   }
   s.weight = NULL;
-  snprintf(s.name, sizeof s.name, "operand_scales");
-  snprintf(s.shape, sizeof s.shape, "%d", op->operand_count);
-  return s;
-}
-
-/* The outputs are y and the states. */
-static slot output_slot(const duspar_op* op, int index) {
-  slot s = {"output y", "BTM", VALUE, NULL};
-  if (index == 0) return s;
-  snprintf(s.name, sizeof s.name, "output %s", op->states[index - 1].name);
-  snprintf(s.shape, sizeof s.shape, "B%c", op->states[index - 1].width);
+  duspar_write(s.name, sizeof s.name, "operand_scales");
+  duspar_write(s.shape, sizeof s.shape, "%d", op->operand_count);
   return s;
 }
 
@@ -148,20 +138,16 @@ void duspar_signature_view_input(const duspar_signature* s, int index,
   duspar_view_set(view, s->inputs[index], rank, shape);
 }
 
-duspar_status duspar_signature_resize_output(const duspar_signature* s,
-                                             tfl_context* context, int index,
-                                             duspar_view* view) {
-  const slot output = output_slot(s->op, index);
-  int shape[3];
-  const int rank = shape_of(output.shape, s, shape);
-  duspar_status status = duspar_tensor_check_output(
-      context, output.name, s->input_count, s->inputs, s->outputs, index);
-  if (status != DUSPAR_OK) return status;
-  status = duspar_tensor_resize(context, output.name, s->outputs[index], rank,
-                                shape);
-  if (status != DUSPAR_OK) return status;
-  duspar_view_set(view, s->outputs[index], rank, shape);
-  return DUSPAR_OK;
+int duspar_signature_output(const duspar_signature* s, int index,
+                            char name[DUSPAR_NAME_ROOM], int shape[3]) {
+  if (index == 0) {
+    duspar_write(name, DUSPAR_NAME_ROOM, "output y");
+    return shape_of("BTM", s, shape);
+  }
+  const char letters[] = {'B', s->op->states[index - 1].width, '\0'};
+  duspar_write(name, DUSPAR_NAME_ROOM, "output %s",
+               s->op->states[index - 1].name);
+  return shape_of(letters, s, shape);
 }
 
 /* Points `parameters` at a weight, or at the scale of one. */

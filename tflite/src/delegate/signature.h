@@ -11,6 +11,7 @@ enum {
   DUSPAR_MAX_INPUTS = 1 + DUSPAR_MAX_STATES + DUSPAR_MAX_WEIGHTS +
       DUSPAR_MAX_KERNELS + 1,
   DUSPAR_MAX_OUTPUTS = 1 + DUSPAR_MAX_STATES,
+  DUSPAR_NAME_ROOM = 64, /* bytes of a tensor's name in messages */
 };
 
 /* One operator of a model. */
@@ -35,10 +36,9 @@ duspar_status duspar_signature_check_inputs(duspar_signature* s,
 void duspar_signature_view_input(const duspar_signature* s, int index,
                                  duspar_view* view);
 
-/* Checks output `index`, gives it its shape, and notes it in `view`. */
-duspar_status duspar_signature_resize_output(const duspar_signature* s,
-                                             tfl_context* context, int index,
-                                             duspar_view* view);
+/* Tells name and shape of output `index`: y, or a state. Returns the rank. */
+int duspar_signature_output(const duspar_signature* s, int index,
+                            char name[DUSPAR_NAME_ROOM], int shape[3]);
 
 /* Points `parameters` at the weights, which were checked. */
 void duspar_signature_parameters(const duspar_signature* s,

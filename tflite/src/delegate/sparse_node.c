@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "delegate/node.h"
-#include "delegate/signature.h"
+#include "delegate/outputs.h"
 #include "layer/layer.h"
 
 /* Tensors that a run reads or writes: x and states, then y and states. */

@@ -21,20 +21,6 @@ duspar_status duspar_tensor_check(const tfl_tensor* tensor, const char* name,
 duspar_status duspar_tensor_check_constant(const tfl_tensor* tensor,
                                            const char* name, size_t item);
 
-/* Checks that output `index` of an operator can be written, apart from its
- * shape: it is none of the inputs, nor of the outputs before it. */
-duspar_status duspar_tensor_check_output(const tfl_context* context,
-                                         const char* name, int input_count,
-                                         const int* inputs, const int* outputs,
-                                         int index);
-
-/* Gives a float tensor a shape. */
-duspar_status duspar_tensor_resize(tfl_context* context, const char* name,
-                                   int index, int rank, const int* shape);
-
-/* Whether somebody reads an output: TFLite gives no memory to the others. */
-bool duspar_tensor_wanted(const tfl_node* node, int index);
-
 /* What a float tensor must be like whenever the operator runs. */
 typedef struct duspar_view {
   int tensor; /* -1: nobody wants it */

@@ -1,5 +1,4 @@
 /* The operators, as TFLite Micro calls them. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -45,9 +44,9 @@ void duspar_micro_use(const duspar_micro_functions* functions) {
 
 duspar_micro_operator* duspar_micro_operators(void) { return all; }
 
-static tfl_status report(void* context, const char* kind, const char* layer) {
+static tflm_status report(void* context, const char* kind, const char* layer) {
   host.report(context, "%s layer '%s': %s.", kind, layer, duspar_last_error());
-  return TFL_ERROR;
+  return TFLM_ERROR;
 }
 
 /* A view on a node with the structures of TFLite, in which tensors are numbered
@@ -78,13 +77,13 @@ static duspar_status look(void* context, const tflm_node* node, view* v) {
       numbers[i] = found == NULL ? -1 : next;
       if (found == NULL) continue;
       tfl_tensor* tensor = &v->tensors[next++];
-      tensor->type = found->type;
+      tensor->type = (int)found->type;
       tensor->dims = found->dims;
       tensor->data = found->data;
       tensor->allocation_type = found->data != NULL ? TFL_MEMORY_MAPPED : 2;
-      tensor->bytes = found->type == TFL_INT8    ? 1
-                      : found->type == TFL_INT16 ? 2
-                                                 : 4;
+      tensor->bytes = found->type == TFLM_INT8    ? 1
+                      : found->type == TFLM_INT16 ? 2
+                                                  : 4;
       for (int d = 0; d < found->dims->size; ++d) {
         tensor->bytes *= (size_t)found->dims->data[d];
       }
@@ -156,12 +155,11 @@ static duspar_status bind_sparse(sparse* op, const view* v,
   if (status != DUSPAR_OK) return status;
   duspar_signature_parameters(s, &v->context, &op->parameters);
   status = duspar_parameters_check(&op->parameters);
-  const int widths[] = {op->parameters.units, op->parameters.features};
-  const int y[] = {(int)s->batch, (int)s->steps, widths[0]};
-  if (status == DUSPAR_OK) status = check_output(v, 0, "output y", 3, y);
-  for (int o = 1; o < s->output_count && status == DUSPAR_OK; ++o) {
-    const int state[] = {(int)s->batch, widths[o - 1]};
-    status = check_output(v, o, "output state", 2, state);
+  for (int o = 0; o < s->output_count && status == DUSPAR_OK; ++o) {
+    char name[DUSPAR_NAME_ROOM];
+    int shape[3];
+    const int rank = duspar_signature_output(s, o, name, shape);
+    status = check_output(v, o, name, rank, shape);
   }
   return status;
 }
@@ -172,11 +170,11 @@ static size_t scratch_floats(const duspar_parameters* p) {
   return (n > m ? n : m) * 3;
 }
 
-static tfl_status prepare_sparse(void* context, tflm_node* node) {
+static tflm_status prepare_sparse(void* context, tflm_node* node) {
   sparse* op = node->user_data;
   duspar_signature s = {0};
   view v;
-  if (op == NULL) return TFL_ERROR;
+  if (op == NULL) return TFLM_ERROR;
   if (look(context, node, &v) != DUSPAR_OK ||
       bind_sparse(op, &v, &s) != DUSPAR_OK) {
     return report(context, op->op->name, s.options.layer);
@@ -200,7 +198,7 @@ static tfl_status prepare_sparse(void* context, tflm_node* node) {
                                        .units = op->parameters.units,
                                        .next = all};
   all = &op->record;
-  return TFL_OK;
+  return TFLM_OK;
 }
 
 static float* data_of(const void* context, const tfl_ints* list, int index) {
@@ -234,7 +232,7 @@ static void run_sequence(sparse* op, const float* x, float* f, float* g,
   op->record.counts.steps += (uint64_t)op->base.steps;
 }
 
-static tfl_status invoke_sparse(void* context, tflm_node* node) {
+static tflm_status invoke_sparse(void* context, tflm_node* node) {
   sparse* op = node->user_data;
   const bool dual = op->op->state_count > 1;
   const size_t n = (size_t)op->parameters.features;
@@ -255,7 +253,7 @@ static tfl_status invoke_sparse(void* context, tflm_node* node) {
                  dual ? states[1] + b * n : NULL, y + b * steps * m, scratch);
   }
   ++op->record.counts.invocations;
-  return TFL_OK;
+  return TFLM_OK;
 }
 
 /* The front end */
@@ -290,11 +288,11 @@ static duspar_status bind_log_mel(front_end* op, const view* v,
   return check_output(v, 0, "features", 3, shape);
 }
 
-static tfl_status prepare_log_mel(void* context, tflm_node* node) {
+static tflm_status prepare_log_mel(void* context, tflm_node* node) {
   front_end* op = node->user_data;
   duspar_log_mel_options options = {0};
   view v;
-  if (op == NULL) return TFL_ERROR;
+  if (op == NULL) return TFLM_ERROR;
   if (look(context, node, &v) != DUSPAR_OK ||
       bind_log_mel(op, &v, &options) != DUSPAR_OK) {
     return report(context, "LogMel", options.layer);
@@ -309,10 +307,10 @@ static tfl_status prepare_log_mel(void* context, tflm_node* node) {
   }
   duspar_micro_turns(length, turns);
   op->turns = turns;
-  return TFL_OK;
+  return TFLM_OK;
 }
 
-static tfl_status invoke_log_mel(void* context, tflm_node* node) {
+static tflm_status invoke_log_mel(void* context, tflm_node* node) {
   const front_end* op = node->user_data;
   const duspar_log_mel_parameters* p = &op->parameters;
   float* scratch = host.scratch(context, op->base.scratch);
@@ -326,7 +324,7 @@ static tfl_status invoke_log_mel(void* context, tflm_node* node) {
                            features, scratch);
     }
   }
-  return TFL_OK;
+  return TFLM_OK;
 }
 
 const void* duspar_micro_registration(const char* name) {

@@ -8,10 +8,24 @@
 
 #include "delegate/tflite_abi.h"
 
+/* Enumerations, as TFLite's are: compilers for bare metal make them as small as
+ * their values allow, others as large as an int. Both have small values. */
+typedef enum tflm_status {
+  TFLM_OK = TFL_OK,
+  TFLM_ERROR = TFL_ERROR
+} tflm_status;
+typedef enum tflm_type {
+  TFLM_NO_TYPE = 0,
+  TFLM_FLOAT32 = TFL_FLOAT32,
+  TFLM_INT32 = TFL_INT32,
+  TFLM_INT16 = TFL_INT16,
+  TFLM_INT8 = TFL_INT8,
+} tflm_type;
+
 typedef struct tflm_tensor {
   void* data;
   tfl_ints* dims;
-  int type;
+  tflm_type type;
 } tflm_tensor;
 
 /* The front of the structure, which is the same for TFLite and TFLite Micro. */
@@ -25,8 +39,8 @@ typedef struct tflm_node {
 typedef struct tflm_registration {
   void* (*init)(void* context, const char* options, size_t size);
   void (*free)(void* context, void* data);
-  tfl_status (*prepare)(void* context, tflm_node*);
-  tfl_status (*invoke)(void* context, tflm_node*);
+  tflm_status (*prepare)(void* context, tflm_node*);
+  tflm_status (*invoke)(void* context, tflm_node*);
   void (*reset)(void* context, void* data);
   int32_t builtin_code;
   const char* custom_name;

@@ -35,6 +35,10 @@
  *                      else in 8
  *   vq_store(bits, v, list, k)    lists integers from 0 to 255, NaN as any
  *   vq, vq_load, vi_dot_rows    four operands, and four rows times them
+ *   VF_HALVES          defined if float16 is multiplied, in vectors vh of two
+ *                      VF_LANES: vh_zero, vh_load; vh_mul_lane and vh_fma_lane,
+ * with one lane of b; vh_low, vh_high: floats of the halves; vh_round,
+ *                      vh_round_one: to memory; vf_most(v), NaN if a lane is
  *   VF_PREFETCH(p)     asks for memory that is used later, if that pays: for
  *                      processors that cannot begin to do so by themselves
  *   VF_PIN(v)          keeps a vector in a register, if the compiler would not

@@ -1,5 +1,6 @@
 /* Vectors of four floats: NEON of 64-bit ARM, with the dot product if
- * NEON_DOTPROD is defined. See functions_template.h. */
+ * NEON_DOTPROD is defined, and float16 if NEON_FP16 is. See
+ * functions_template.h. */
 #include <arm_neon.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,6 +111,50 @@ static inline size_t vf_gather(vf* v, uint32_t first, uint32_t* index) {
 }
 
 #define VF_PIN(v) __asm__("" : "+w"(v))
+
+#if defined(NEON_FP16)
+#define VF_HALVES
+typedef float16x8_t vh;
+
+static inline vh vh_load(const void* p) { return vld1q_f16(p); }
+static inline vh vh_zero(void) { return vreinterpretq_f16_u16(vdupq_n_u16(0)); }
+static inline vf vh_low(vh v) { return vcvt_f32_f16(vget_low_f16(v)); }
+static inline vf vh_high(vh v) { return vcvt_high_f32_f16(v); }
+
+static inline void vh_round(vf v, void* to) { vst1_f16(to, vcvt_f16_f32(v)); }
+
+static inline void vh_round_one(double value, void* to) {
+  const float16_t half = (float16_t)value;
+  memcpy(to, &half, sizeof half);
+}
+
+/* The lane of an instruction is a constant. Clang 21's own vfmaq_f16 does not
+ * compile where float16 is asked for in a source. */
+#define VH_LANES(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+DUSPAR_INLINE vh vh_mul_lane(vh a, vh b, int lane) {
+  switch (lane) {
+#define X(L) \
+  case L:    \
+    return vmulq_laneq_f16(a, b, L);
+    VH_LANES(X)
+#undef X
+  }
+  return a;
+}
+
+DUSPAR_INLINE vh vh_fma_lane(vh a, vh b, int lane, vh c) {
+  switch (lane) {
+#define X(L) \
+  case L:    \
+    return vfmaq_laneq_f16(c, a, b, L);
+    VH_LANES(X)
+#undef X
+  }
+  return c;
+}
+
+static inline float vf_most(vf v) { return vmaxvq_f32(v); }
+#endif
 
 #define VQ_WIDE(bits) ((bits) > 8)
 #if defined(NEON_DOTPROD)

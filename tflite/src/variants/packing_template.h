@@ -1,6 +1,8 @@
 /* Template: how variants lay out the weights of a cell, and their scratch
  * memory; see sparse_step_template.h. Takes VF_LANES and VF_MAX_TILE.
  */
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -14,6 +16,9 @@ enum { CELL_QUAD = 4 * VF_LANES };
 /* Bytes of weights from which on whole rows are read, and how many of them at
  * a time. */
 enum { CELL_FAR = 3 << 18, CELL_ROWS = 8 };
+
+/* Weights in float16 are at most 2 to this power: those of int8 are. */
+enum { CELL_HALF_BITS = 7 };
 
 /* The head of the packed weights: where their parts begin, in bytes. A step
  * reads it, instead of computing sizes again. */
@@ -33,11 +38,12 @@ typedef struct cell_parts {
 DUSPAR_INLINE size_t cell_item_bytes(duspar_format format) {
   return format == DUSPAR_FORMAT_FLOAT32    ? 4
          : format == DUSPAR_FORMAT_BFLOAT16 ? 2
+         : format == DUSPAR_FORMAT_FLOAT16  ? 2
                                             : 1;
 }
 
 static bool cell_find_parts(const duspar_shape* shape, cell_parts* p) {
-  const bool scaled = shape->weight_type == DUSPAR_INT8;
+  bool scaled = shape->weight_type == DUSPAR_INT8;
   const size_t weight = duspar_weight_bytes(shape->weight_type);
   size_t end = 0, weights;
   p->format = duspar_shape_format(shape);
@@ -55,6 +61,12 @@ static bool cell_find_parts(const duspar_shape* shape, cell_parts* p) {
     p->format = DUSPAR_FORMAT_BFLOAT16; /* has room for every int8 */
     weights *= 2;
   }
+#if defined(VF_HALVES)
+  if (p->format == DUSPAR_FORMAT_BFLOAT16) {
+    p->format = DUSPAR_FORMAT_FLOAT16;
+    scaled = true;
+  }
+#endif
   p->far =
       weights > CELL_FAR || (VF_WIDENS_INT8 && p->format == DUSPAR_FORMAT_INT8);
   p->bias = end;
@@ -83,8 +95,9 @@ static bool cell_packed_bytes(const duspar_shape* shape, size_t* bytes) {
 typedef struct cell_list {
   uint32_t* index;
   float* value;
-  void* integers; /* of 8 or 16 bits */
+  void* integers; /* of 8 or 16 bits, or values in float16 */
   float* sums;    /* of whole rows, as vectors of gate and candidate in turn */
+  float inverse;  /* of the factor in values in float16, 0 if there are none */
 } cell_list;
 
 /* The last vector, and four more integers, may be written behind the end. */
@@ -105,7 +118,7 @@ static cell_list cell_find_list(const duspar_shape* shape, void* scratch) {
   uint32_t* index = scratch;
   float* value = (void*)(index + room);
   uint16_t* integers = (void*)(value + room);
-  return (cell_list){index, value, integers, (void*)(integers + room)};
+  return (cell_list){index, value, integers, (void*)(integers + room), 0.0f};
 }
 
 /* How many vectors the tile has that begins with vector `first`: as many as
@@ -116,19 +129,39 @@ static size_t cell_tile_width(const cell_parts* p, size_t first) {
   return (uint32_t)(rest + tiles - 1) / (uint32_t)tiles; /* the faster one */
 }
 
-/* Puts one weight in its place. */
+/* The float that a weight of 8 or 16 bits stands for, without its scale. */
+static float cell_widen(const duspar_shape* shape, const void* from) {
+  float value = *(const int8_t*)from;
+  if (shape->weight_type == DUSPAR_BFLOAT16) {
+    uint16_t upper;
+    memcpy(&upper, from, sizeof upper);
+    const uint32_t bits = (uint32_t)upper << 16;
+    memcpy(&value, &bits, sizeof value);
+  }
+  return value;
+}
+
+/* Puts one weight in its place; float16 is divided by `scale` before. */
 static void cell_pack_weight(const duspar_shape* shape, const cell_parts* p,
-                             const void* kernel, size_t at, char* to) {
+                             const void* kernel, size_t at, float scale,
+                             char* to) {
   const size_t item = duspar_weight_bytes(shape->weight_type);
   const char* from = (const char*)kernel + at * item;
   if (item == 1 && p->format == DUSPAR_FORMAT_BFLOAT16) {
-    const float value = *(const int8_t*)from;
+    const float value = cell_widen(shape, from);
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     const uint16_t upper = (uint16_t)(bits >> 16);
     memcpy(to, &upper, sizeof upper);
     return;
   }
+#if defined(VF_HALVES)
+  if (p->format == DUSPAR_FORMAT_FLOAT16) {
+    vh_round_one((double)cell_widen(shape, from) / scale, to);
+    return;
+  }
+#endif
+  (void)scale;
   memcpy(to, from, item);
   if (VQ_WIDE(shape->operand_bits)) *to = (char)(*to ^ 128);
 }
@@ -136,8 +169,9 @@ static void cell_pack_weight(const duspar_shape* shape, const cell_parts* p,
 /* Puts weights of one input, from output `first` on, into its row of a tile:
  * `group` of them to the gate, then as many to the candidate, and so on. */
 static void cell_pack_row(const duspar_shape* shape, const duspar_cell* cell,
-                          const cell_parts* p, size_t input, size_t first,
-                          size_t width, size_t group, char* row) {
+                          const cell_parts* p, const float* scales,
+                          size_t input, size_t first, size_t width,
+                          size_t group, char* row) {
   const size_t item = cell_item_bytes(p->format);
   memset(row, VQ_WIDE(shape->operand_bits) ? 128 : 0, 2 * width * item);
   for (size_t place = 0; place < width; ++place) {
@@ -149,9 +183,14 @@ static void cell_pack_row(const duspar_shape* shape, const duspar_cell* cell,
       from += vector * VF_LANES + within / 16 * 4 + within % 4 - within;
     }
     if (from >= shape->outputs) continue;
+    const bool own =
+        scales != NULL; /* of weights that have none by themselves */
+    const float gate = own ? scales[from] : 1.0f;
+    const float candidate = own ? scales[p->padded + from] : 1.0f;
     from += input * shape->outputs;
-    cell_pack_weight(shape, p, cell->gate_kernel, from, to);
-    cell_pack_weight(shape, p, cell->candidate_kernel, from, to + group * item);
+    cell_pack_weight(shape, p, cell->gate_kernel, from, gate, to);
+    cell_pack_weight(shape, p, cell->candidate_kernel, from, candidate,
+                     to + group * item);
   }
 }
 
@@ -176,11 +215,34 @@ static bool cell_is_pruned(const duspar_shape* shape, const void* kernel,
   return true;
 }
 
+#if defined(VF_HALVES)
+/* Powers of two by which weights of bfloat16 become numbers of at most 128, the
+ * largest of each output at least 64, as those of int8 are: so float16 has all
+ * bits of those down to 2^-24 of the largest. False if some are not finite. */
+static bool cell_pack_half_scales(const duspar_shape* shape, const void* kernel,
+                                  float* scales) {
+  for (size_t j = 0; j < shape->outputs; ++j) {
+    float most = 0.0f;
+    int exponent = CELL_HALF_BITS;
+    for (size_t i = 0; i < shape->inputs; ++i) {
+      const size_t at = i * shape->outputs + j;
+      const char* from = (const char*)kernel + at * sizeof(uint16_t);
+      const float size = fabsf(cell_widen(shape, from));
+      if (!(size <= FLT_MAX)) return false;
+      if (size > most) most = size;
+    }
+    if (most > 0.0f) frexpf(most, &exponent);
+    scales[j] = ldexpf(1.0f, exponent - CELL_HALF_BITS);
+  }
+  return true;
+}
+#endif
+
 static void cell_pack(const duspar_shape* shape, const duspar_cell* cell,
                       void* packed) {
   const bool integers = shape->operand_bits != 0;
   char* to = packed;
-  cell_parts p;
+  cell_parts p = {0};
   cell_find_parts(shape, &p); /* cell_packed_bytes has succeeded */
   if (integers) p.inverse = 1.0f / cell->operand_scale;
   for (size_t i = 0; i < shape->inputs; ++i) {
@@ -189,6 +251,18 @@ static void cell_pack(const duspar_shape* shape, const duspar_cell* cell,
     to[p.alive + i] = !pruned;
     p.pruned |= pruned;
   }
+  float* own = NULL;
+#if defined(VF_HALVES)
+  if (p.format == DUSPAR_FORMAT_FLOAT16 &&
+      shape->weight_type == DUSPAR_BFLOAT16) {
+    own = (void*)(to + p.scales);
+    memset(own, 0, 2 * p.padded * sizeof(float));
+    if (!cell_pack_half_scales(shape, cell->gate_kernel, own) ||
+        !cell_pack_half_scales(shape, cell->candidate_kernel, own + p.padded)) {
+      p.format = DUSPAR_FORMAT_BFLOAT16;
+    }
+  }
+#endif
   memcpy(packed, &p, sizeof p);
   cell_pack_vector(shape, &p, cell->gate_bias, 1.0f, (void*)(to + p.bias));
   if (shape->weight_type == DUSPAR_INT8) {
@@ -207,7 +281,8 @@ static void cell_pack(const duspar_shape* shape, const duspar_cell* cell,
     const size_t width =
         (integers && !p.far ? 4 : cell_tile_width(&p, first)) * VF_LANES;
     for (size_t i = 0; i < shape->inputs; ++i) {
-      cell_pack_row(shape, cell, &p, i, first * VF_LANES, width, group, row);
+      cell_pack_row(shape, cell, &p, own, i, first * VF_LANES, width, group,
+                    row);
       row += 2 * width * cell_item_bytes(p.format);
     }
     first += width / VF_LANES;

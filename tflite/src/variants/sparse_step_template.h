@@ -1,6 +1,6 @@
 /* Template: one step of a cell, with the vectors of simd/functions_template.h,
- * which was included before. Defines cell_step_float32, cell_step_bfloat16 and
- * cell_step_int8; integer_step_template.h is for operands that are integers.
+ * which was included before. Defines cell_step_float32 and cell_step_narrow;
+ * integer_step_template.h is for operands that are integers.
  *
  * Outputs are cut into tiles of at most VF_MAX_TILE vectors, so that the sums
  * of a tile stay in registers. A tile of the packed weights holds a row for
@@ -148,11 +148,20 @@ DUSPAR_INLINE void cell_load_pair(duspar_format format, const char* row,
   } else if (format == DUSPAR_FORMAT_BFLOAT16) {
     *gate = vf_bfloat16_low(pair);
     *candidate = vf_bfloat16_high(pair);
+#if defined(VF_HALVES)
+  } else if (format == DUSPAR_FORMAT_FLOAT16) {
+    *gate = vh_low(vh_load(pair));
+    *candidate = vh_high(vh_load(pair));
+#endif
   } else {
     *gate = vf_int8((const int8_t*)pair);
     *candidate = vf_int8((const int8_t*)pair + VF_LANES);
   }
 }
+
+#if defined(VF_HALVES)
+#include "variants/half_sums_template.h"
+#endif
 
 /* Vectors of what a step needs beside the weights. */
 typedef struct cell_outputs {
@@ -220,6 +229,11 @@ DUSPAR_INLINE void cell_run_tile(duspar_format format, size_t width,
   DUSPAR_UNROLL for (size_t t = 0; t < width; ++t) {
     gate[t] = candidate[t] = vf_set(0.0f);
   }
+#if defined(VF_HALVES)
+  if (format == DUSPAR_FORMAT_FLOAT16 && list->inverse > 0.0f) {
+    k = cell_add_halves_to_tile(width, tile, list, count, gate, candidate);
+  }
+#endif
   for (; gaps && k + VF_MAX_ROWS <= count; k += VF_MAX_ROWS) {
     cell_add_to_tile(format, width, VF_MAX_ROWS, tile, list, k, gate,
                      candidate);
@@ -262,6 +276,11 @@ DUSPAR_INLINE void cell_run_rows(duspar_format format, bool scaled,
                                  const cell_outputs* out, float* sums) {
   size_t k = 0;
   memset(sums, 0, 2 * vectors * VF_LANES * sizeof(float));
+#if defined(VF_HALVES)
+  if (format == DUSPAR_FORMAT_FLOAT16 && list->inverse > 0.0f) {
+    k = cell_add_rows_of_halves(tile, vectors, list, count, sums);
+  }
+#endif
   for (; k + CELL_ROWS <= count; k += CELL_ROWS) {
     cell_add_rows(format, CELL_ROWS, tile, vectors, list, k, sums);
   }
@@ -279,13 +298,17 @@ DUSPAR_INLINE size_t cell_run_floats(duspar_format format,
                                      const duspar_step_operand* a, float* state,
                                      void* scratch) {
   const cell_parts p = *(const cell_parts*)packed;
-  const cell_list list = cell_find_list(shape, scratch);
+  cell_list list = cell_find_list(shape, scratch);
   const cell_outputs out = cell_find_outputs(packed, &p, state);
   const cell_found found = cell_list_floats(shape, packed, &p, a, &list);
   const size_t count = found.count, vectors = p.padded / VF_LANES;
-  const bool scaled = shape->weight_type == DUSPAR_INT8;
+  const bool scaled =
+      shape->weight_type == DUSPAR_INT8 || format == DUSPAR_FORMAT_FLOAT16;
   const bool gaps = count < shape->inputs - shape->inputs / 8;
   const char* tile = (const char*)packed + p.tiles;
+#if defined(VF_HALVES)
+  if (format == DUSPAR_FORMAT_FLOAT16) cell_list_halves(&list, count);
+#endif
   if (p.far) {
     cell_run_rows(format, scaled, tile, vectors, &list, count, &out, list.sums);
     return found.counted;
@@ -329,10 +352,20 @@ CELL_STEP(cell_step_float32, DUSPAR_FORMAT_FLOAT32)
 CELL_STEP(cell_step_bfloat16, DUSPAR_FORMAT_BFLOAT16)
 CELL_STEP(cell_step_bytes, DUSPAR_FORMAT_INT8)
 
-static size_t cell_step_int8(const duspar_shape* shape, const void* packed,
-                             const duspar_step_operand* a, float* state,
-                             void* scratch) {
+#if defined(VF_HALVES)
+CELL_STEP(cell_step_float16, DUSPAR_FORMAT_FLOAT16)
+#endif
+
+/* Weights of 8 or 16 bits, however they were packed. */
+static size_t cell_step_narrow(const duspar_shape* shape, const void* packed,
+                               const duspar_step_operand* a, float* state,
+                               void* scratch) {
   const duspar_format format = ((const cell_parts*)packed)->format;
+#if defined(VF_HALVES)
+  if (format == DUSPAR_FORMAT_FLOAT16) {
+    return cell_step_float16(shape, packed, a, state, scratch);
+  }
+#endif
   return format == DUSPAR_FORMAT_INT8
              ? cell_step_bytes(shape, packed, a, state, scratch)
              : cell_step_bfloat16(shape, packed, a, state, scratch);

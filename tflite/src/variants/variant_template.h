@@ -30,8 +30,8 @@ const duspar_variant VARIANT = {
     .step =
         {
             [DUSPAR_FORMAT_FLOAT32] = cell_step_float32,
-            [DUSPAR_FORMAT_BFLOAT16] = cell_step_bfloat16,
-            [DUSPAR_FORMAT_INT8] = cell_step_int8,
+            [DUSPAR_FORMAT_BFLOAT16] = cell_step_narrow,
+            [DUSPAR_FORMAT_INT8] = cell_step_narrow,
             [DUSPAR_FORMAT_INTEGER] = cell_step_integer,
         },
     .log_mel = {log_mel_bytes, log_mel_pack, log_mel_run},

@@ -22,6 +22,7 @@ typedef enum duspar_format {
   DUSPAR_FORMAT_INT8 = DUSPAR_INT8,
   DUSPAR_FORMAT_INTEGER, /* int8 times uint7 or uint8 */
   DUSPAR_FORMATS,
+  DUSPAR_FORMAT_FLOAT16 = DUSPAR_FORMATS, /* of packed weights alone */
 } duspar_format;
 
 /* The size of a cell, and what it is made of. */
@@ -86,14 +87,16 @@ typedef struct duspar_variant {
 #define DUSPAR_HAS_PORTABLE
 #endif
 #if defined(__aarch64__)
-/* Compilers that can be told in a source to use the dot product: Xcode 15,
- * Clang 16, GCC. */
+/* Compilers that can be told in a source to use the dot product, and float16:
+ * Xcode 15, Clang 16, GCC. */
 #if defined(__apple_build_version__)
 #if __apple_build_version__ >= 15000000
 #define DUSPAR_HAS_NEON_DOTPROD
+#define DUSPAR_HAS_NEON_FP16
 #endif
 #elif !defined(__clang__) || __clang_major__ >= 16
 #define DUSPAR_HAS_NEON_DOTPROD
+#define DUSPAR_HAS_NEON_FP16
 #endif
 #endif
 
@@ -103,6 +106,7 @@ extern const duspar_variant duspar_variant_avx2_vnni;
 extern const duspar_variant duspar_variant_avx2;
 extern const duspar_variant duspar_variant_neon_dotprod;
 extern const duspar_variant duspar_variant_neon;
+extern const duspar_variant duspar_variant_neon_fp16;
 extern const duspar_variant duspar_variant_portable;
 extern const duspar_variant duspar_variant_reference;
 
@@ -119,6 +123,8 @@ const duspar_variant* duspar_variant_find(const char* name);
 duspar_format duspar_shape_format(const duspar_shape* shape);
 
 /* Returns the bytes of one weight. */
-size_t duspar_weight_bytes(duspar_weight_type type);
+static inline size_t duspar_weight_bytes(duspar_weight_type type) {
+  return type == DUSPAR_FLOAT32 ? 4 : type == DUSPAR_BFLOAT16 ? 2 : 1;
+}
 
 #endif /* DUSPAR_VARIANTS_VARIANTS_H_ */

@@ -106,7 +106,7 @@ public final class DuSpaRDelegate: @unchecked Sendable {
     }
   }
 
-  /// Version of the C library, such as "0.1.0".
+  /// Version of the C library, such as "0.2.0".
   public static var version: String { String(cString: duspar_version()) }
 
   /// Features of the processor that kernels ask for.

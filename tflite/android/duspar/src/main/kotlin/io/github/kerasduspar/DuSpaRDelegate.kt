@@ -86,7 +86,7 @@ class DuSpaRDelegate @JvmOverloads constructor(kernel: String? = null) : Delegat
     }
 
     companion object {
-        /** Version of the native library, such as "0.1.0". */
+        /** Version of the native library, such as "0.2.0". */
         @JvmStatic
         val version: String get() = String(Native.loaded().version())
 
