@@ -51,6 +51,11 @@ class Config(trainer.Config):
     swap_noise: float = setting(
         0.5, "share of training pairs that get the noise of another pair"
     )
+    variety: float = setting(
+        0.5,
+        "share of training segments that are made to sound like other "
+        "recordings: voices, microphones, rooms, noises and levels",
+    )
     mse_epochs: float = setting(
         200 / 280, "share of the epochs, from the first, with MSE alone"
     )
@@ -67,6 +72,7 @@ class Config(trainer.Config):
         checks.number("mse_epochs", self.mse_epochs, "[0, 1]")
         checks.number("mask_floor", self.mask_floor, "[0, 1)")
         checks.number("swap_noise", self.swap_noise, "[0, 1]")
+        checks.number("variety", self.variety, "[0, 1]")
 
 
 class SpeechEnhancement(trainer.Task):
@@ -84,6 +90,7 @@ class SpeechEnhancement(trainer.Task):
             "segment": self.segment,
             "pad_multiple": SAMPLE_RATE,
             "swap_noise": self.config.swap_noise,
+            "variety": self.config.variety,
         }
 
     @property

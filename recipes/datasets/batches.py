@@ -3,6 +3,7 @@
 import numpy as np
 
 from datasets import acoustics
+from datasets import variety
 from datasets.base import DataError
 from datasets.mixing import mix
 from datasets.steps import Batches
@@ -248,6 +249,9 @@ class EnhancementBatches(Batches):
         swap_noise: Float in [0, 1], the share of published training pairs
             whose noise is exchanged for that of another pair, so that every
             speaker is heard in every noise. Default: 0.
+        variety: Float in [0, 1], the share of training segments that are made
+            to sound like other recordings: voices, microphones, rooms, noises
+            and levels (`datasets/variety.py`). Default: 0.
     """
 
     def __init__(
@@ -263,6 +267,7 @@ class EnhancementBatches(Batches):
         noise_variety=0.5,
         made_noise=0.5,
         swap_noise=0.0,
+        variety=0.0,
     ):
         self.segment = int(segment)
         self.pad_multiple = int(pad_multiple)
@@ -270,6 +275,7 @@ class EnhancementBatches(Batches):
         self.noise_variety = float(noise_variety)
         self.made_noise = float(made_noise)
         self.swap_noise = float(swap_noise)
+        self.variety = float(variety)
         super().__init__(data, split, batch_size, training, seed)
         if not training:
             self.sorted_batches = 1
@@ -345,7 +351,11 @@ class EnhancementBatches(Batches):
             noisy, clean = self._pair(self.items[index], rng)
             pairs.append((noisy, clean))
             spare = max(len(clean) - self.segment, 0)
-            starts.append(int(rng.integers(spare + 1)) if self.training else 0)
+            start = int(rng.integers(spare + 1)) if self.training else 0
+            if self.training and rng.random() < self.variety:
+                pairs[-1] = self._varied(noisy, clean, start, rng)
+                start = 0
+            starts.append(start)
         width = self.segment
         if not self.training:
             width = self.width(whole)
@@ -355,6 +365,12 @@ class EnhancementBatches(Batches):
                 samples = samples[start : start + width]
                 batch[side, row, : len(samples)] = samples
         return batch[0], batch[1]
+
+    def _varied(self, noisy, clean, start, rng):
+        end = start + variety.longest(self.segment)
+        return variety.vary(
+            noisy[start:end], clean[start:end], rng, self.segment
+        )
 
     @property
     def signature(self):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from datasets import base
+from datasets import variety
 from datasets.batches import EnhancementBatches
 from datasets.mixing import excerpt
 from datasets.mixing import mix
@@ -197,3 +198,85 @@ def test_published_pairs_swap_their_noises():
     swapped = added(1)
     assert all(set(column) == {1, 2, 3} for column in swapped.T)
     assert 0.2 < np.mean(added(0.5) != own) < 0.5
+
+
+def test_variety_is_for_its_share_of_the_training_segments():
+    data = speech_data()
+    given = ("train", 12, True, 1, 4000)
+    plain = EnhancementBatches(data, *given)[0]
+    some, all_ = (
+        EnhancementBatches(data, *given, variety=share)[0]
+        for share in (0.5, 1.0)
+    )
+    again = EnhancementBatches(data, *given, variety=0.5)[0]
+    np.testing.assert_array_equal(some, again)
+    same = np.array([np.array_equal(a, b) for a, b in zip(plain[0], some[0])])
+    assert 0 < same.sum() < 12
+    # What is left as it was is so on both sides, and the others are not.
+    np.testing.assert_array_equal(plain[1][same], some[1][same])
+    np.testing.assert_array_equal(all_[0][~same], some[0][~same])
+    assert not any(np.array_equal(a, b) for a, b in zip(plain[0], all_[0]))
+    for split in ("validation", "test"):
+        for one, other in zip(
+            EnhancementBatches(data, split, 2)[0],
+            EnhancementBatches(data, split, 2, variety=1.0)[0],
+        ):
+            np.testing.assert_array_equal(one, other)
+
+
+def varied(clean, seconds=1, count=200, **only):
+    """`(noisy, clean)` of many draws, out of speech with a little noise."""
+    rng = np.random.default_rng(0)
+    noisy = clean + 0.01 * rng.standard_normal(len(clean)).astype("float32")
+    for _ in range(count):
+        yield variety.vary(noisy, clean, rng, int(seconds * 16000))
+
+
+def test_variety_has_its_levels_and_ratios():
+    clean = tone(variety.longest(16000), 0.1, 2 * np.pi * 1000)
+    levels, ratios = [], []
+    for noisy, target in varied(clean):
+        assert noisy.dtype == target.dtype == "float32"
+        assert len(noisy) == len(target) == 16000
+        assert abs(noisy).max() <= 1 + 1e-6
+        power = np.mean(target**2)
+        levels.append(10 * np.log10(power / np.mean(clean**2)))
+        if not np.array_equal(noisy, target):
+            noise = np.mean((noisy - target) ** 2)
+            ratios.append(10 * np.log10(power / noise))
+    low, high = variety.SNRS_DB
+    assert low - 0.1 < min(ratios) < low + 3 and high - 3 < max(ratios) < high
+    assert 0.01 < 1 - len(ratios) / 200 < 0.15
+    # Beyond the range by what microphones and rooms make of a tone.
+    assert -36 < min(levels) < -20 and 0 < max(levels) < 12
+
+
+def test_variety_changes_pitch_and_spectrum(monkeypatch):
+    monkeypatch.setattr(variety, "ROOM", 0)
+    clean = tone(variety.longest(16000), 0.1, 2 * np.pi * 1000)
+    loudest, widths = [], []
+    for _, target in varied(clean):
+        spectrum = abs(np.fft.rfft(target * np.hanning(16000))) ** 2
+        loudest.append(int(spectrum.argmax()))
+    low, high = variety.SPEEDS
+    assert min(loudest) == pytest.approx(1000 * low, rel=0.02)
+    assert max(loudest) == pytest.approx(1000 * high, rel=0.02)
+    monkeypatch.setattr(variety, "SPEEDS", (1.0, 1.0))
+    monkeypatch.setattr(variety, "NARROW", 0)
+    rng = np.random.default_rng(1)
+    white = rng.standard_normal(variety.longest(16000)).astype("float32")
+    for _, target in varied(0.1 * white, count=100):
+        power = abs(np.fft.rfft(target)) ** 2
+        bands = [np.mean(band) for band in np.array_split(power, 8)]
+        widths.append(np.ptp(10 * np.log10(bands)))
+    # Without an equalizer they differ by 2 dB.
+    assert min(widths) > 2.5 and 5 < np.median(widths) < 20
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.5])
+def test_variety_of_short_and_silent_recordings(seconds):
+    silence = np.zeros(int(seconds * 16000), "float32")
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        for audio in variety.vary(silence, silence, rng, 16000):
+            assert np.isfinite(audio).all() and len(audio) <= 16000

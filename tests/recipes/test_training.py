@@ -334,6 +334,7 @@ def test_backend_flag_starts_on_that_backend(cache, tmp_path):
         ("kws", "gate_biases", [-3.0, "0"]),
         ("kws", "context", -1.0),
         ("se", "swap_noise", 1.5),
+        ("se", "variety", -0.1),
         ("slu", "cross_entropy_epochs", 7.0),
         ("slu", "cross_entropy_weight", -1.0),
     ],
