@@ -328,23 +328,28 @@ class DenseKernel:
         return None
 
 
+def open_rnnoise():
+    """The function of RNNoise that makes a frame clean, and a new state."""
+    found = importlib.util.find_spec("pyrnnoise")
+    if found is None:
+        raise ImportError("pyrnnoise")
+    folder = pathlib.Path(found.submodule_search_locations[0])
+    (path,) = (
+        p for p in folder.iterdir() if p.suffix in (".so", ".dylib", ".dll")
+    )
+    library = ctypes.CDLL(str(path))
+    library.rnnoise_create.restype = ctypes.c_void_p
+    library.rnnoise_process_frame.restype = ctypes.c_float
+    state = ctypes.c_void_p(library.rnnoise_create(None))
+    return library.rnnoise_process_frame, state
+
+
 class RNNoise:
     """A frame of RNNoise, 10 ms at 48 kHz, of the package `pyrnnoise`."""
 
     def __init__(self, **labels):
         self.name, self.labels, self.times = "RNNoise", labels, []
-        found = importlib.util.find_spec("pyrnnoise")
-        if found is None:
-            raise ImportError("pyrnnoise")
-        folder = pathlib.Path(found.submodule_search_locations[0])
-        (path,) = (
-            p for p in folder.iterdir() if p.suffix in (".so", ".dylib", ".dll")
-        )
-        self._library = ctypes.CDLL(str(path))
-        self._library.rnnoise_create.restype = ctypes.c_void_p
-        self._state = ctypes.c_void_p(self._library.rnnoise_create(None))
-        self._process = self._library.rnnoise_process_frame
-        self._process.restype = ctypes.c_float
+        self._process, self._state = open_rnnoise()
         rng = np.random.default_rng(0)
         self._frames = rng.normal(0, 3000, (64, 480)).astype("float32")
         self._out = np.zeros(480, "float32")
