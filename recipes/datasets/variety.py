@@ -12,14 +12,17 @@ from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 # Faster speech is higher, as from a smaller head.
 SPEEDS = (0.84, 1.25)
-NOISES = ("white", "pink", "brown", "hum", "clicks", "clicks")
+HISSES = ("white", "pink", "brown")
+NOISES = (*HISSES, "hum", "clicks", "clicks")
 SNRS_DB = (-2.0, 28.0)
-LEVELS_DB = (-24.0, 6.0)
+# What a quiet room and a microphone add to clean speech; it stays there.
+HISSES_DB = (26.0, 45.0)
+LEVELS_DB = (-30.0, 6.0)
 # Between the bands of an equalizer its gain is interpolated.
 BANDS_HZ = (0, 60, 150, 400, 1000, 2000, 3500, 5500, 8000)
-EQUALIZER_DB = 9.0
+EQUALIZER_DB = 10.0
 # How often a pair gets each of these.
-MADE_NOISE, NO_NOISE, ROOM, NARROW = 0.25, 0.06, 0.25, 0.2
+MADE_NOISE, NO_NOISE, HISS, ROOM, NARROW = 0.25, 0.06, 0.5, 0.3, 0.2
 
 
 def vary(noisy, clean, rng, length):
@@ -47,13 +50,11 @@ def vary(noisy, clean, rng, length):
         # Of the room, too, a listener wants to hear.
         clean = acoustics.room(rng, clean)[: len(clean)]
     clean, noise = (_equalized(audio, rng) for audio in (clean, noise))
-    speech_power, noise_power = (
-        float(np.vdot(audio, audio)) for audio in (clean, noise)
-    )
-    snr_db = rng.uniform(*SNRS_DB)
-    if noise_power > 0 and speech_power > 0:
-        ratio = speech_power / noise_power * 10 ** (-snr_db / 10)
-        noise = noise * np.float32(np.sqrt(ratio))
+    power = float(np.vdot(clean, clean))
+    if rng.random() < HISS:
+        hiss = acoustics.noise(rng, rng.choice(HISSES), len(clean))
+        clean = clean + _at_ratio(hiss, power, rng.uniform(*HISSES_DB))
+    noise = _at_ratio(noise, power, rng.uniform(*SNRS_DB))
     if rng.random() < NO_NOISE:
         noise = np.zeros_like(noise)
     noisy = clean + noise
@@ -65,6 +66,14 @@ def vary(noisy, clean, rng, length):
 def longest(length):
     """Samples of a recording that are enough for `length` at any speed."""
     return int(length * SPEEDS[1]) + 1
+
+
+def _at_ratio(noise, power, snr_db):
+    """`noise` so loud that speech of this power is so far above it."""
+    own = float(np.vdot(noise, noise))
+    if own == 0:
+        return noise
+    return np.float32(np.sqrt(power / own * 10 ** (-snr_db / 10))) * noise
 
 
 def _at_speed(audio, speed):
@@ -80,8 +89,8 @@ def _equalized(audio, rng):
     fast = max(2, 1 << size.bit_length())
     hz = np.fft.rfftfreq(fast, 1 / SAMPLE_RATE)
     gains_db = rng.uniform(-EQUALIZER_DB, EQUALIZER_DB, len(BANDS_HZ))
-    # Below the first band microphones hear nothing, or a rumble.
-    gains_db[0] = -40.0
+    # Below the first band some microphones hear nothing and some a rumble.
+    gains_db[0] = rng.uniform(-40.0, 0.0)
     if rng.random() < NARROW:
         gains_db[np.asarray(BANDS_HZ) > rng.uniform(3000, 8000)] -= 30.0
     gains = 10 ** (np.interp(hz, BANDS_HZ, gains_db) / 20)

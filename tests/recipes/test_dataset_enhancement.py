@@ -248,7 +248,7 @@ def test_variety_has_its_levels_and_ratios():
     assert low - 0.1 < min(ratios) < low + 3 and high - 3 < max(ratios) < high
     assert 0.01 < 1 - len(ratios) / 200 < 0.15
     # Beyond the range by what microphones and rooms make of a tone.
-    assert -36 < min(levels) < -20 and 0 < max(levels) < 12
+    assert -42 < min(levels) < -20 and 0 < max(levels) < 12
 
 
 def test_variety_changes_pitch_and_spectrum(monkeypatch):
@@ -269,8 +269,9 @@ def test_variety_changes_pitch_and_spectrum(monkeypatch):
         power = abs(np.fft.rfft(target)) ** 2
         bands = [np.mean(band) for band in np.array_split(power, 8)]
         widths.append(np.ptp(10 * np.log10(bands)))
-    # Without an equalizer they differ by 2 dB.
-    assert min(widths) > 2.5 and 5 < np.median(widths) < 20
+    # Without an equalizer they differ by 2 dB at the most.
+    assert np.mean(np.array(widths) > 4) > 0.9
+    assert 5 < np.median(widths) < 20
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.5])
