@@ -121,8 +121,9 @@ static bool check_kernel(const tfl_context* context,
                          int* outputs) {
   const tfl_tensor* kernel = duspar_tensor_at(context, p->kernel);
   const tfl_tensor* source = duspar_tensor_at(context, p->source);
-  if (source == NULL || kernel->dims == NULL || kernel->dims->size != 2 ||
-      source->dims->size != 2 || entries(source) == 0) {
+  if (source == NULL || kernel == NULL || kernel->dims == NULL ||
+      kernel->dims->size != 2 || source->dims->size != 2 ||
+      entries(source) == 0) {
     return false;
   }
   for (int i = 0; i < 2; ++i) {
