@@ -122,7 +122,9 @@ class Model:
         (operator,) = native.operators(handle)
         assert (operator.layer, operator.invocations) == ("l", 2)
         ours = [
-            d for d in interpreter._get_ops_details() if d["op_name"] == "DELEGATE"
+            d
+            for d in interpreter._get_ops_details()
+            if d["op_name"] == "DELEGATE"
         ]
         values = [interpreter.get_tensor(i) for i in (self.y, *outputs)]
         return len(ours), *values

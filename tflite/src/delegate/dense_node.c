@@ -95,8 +95,7 @@ static duspar_status plan_outputs(operator_data* op, tfl_context* context,
     duspar_status status =
         duspar_tensor_check_output(context, "y", 2, inputs, p->outputs, i);
     if (status != DUSPAR_OK) return status;
-    status =
-        duspar_tensor_resize(context, "y", p->outputs[i], rank, shape);
+    status = duspar_tensor_resize(context, "y", p->outputs[i], rank, shape);
     if (status != DUSPAR_OK) return status;
     duspar_view_set(&op->y[i], p->outputs[i], rank, shape);
   }

@@ -52,8 +52,9 @@ tfl_registration duspar_node_registration(void* (*init)(tfl_context*,
                                                         const char*, size_t));
 
 /* Defines `name()`, the registration of an operator whose struct is `type`, of
- * up to `most` nodes, with the functions `read_node`, `prepare`, `run` and `release` of its file. A
- * macro, as TFLite tells `init` nothing of the registration that it is in. */
+ * up to `most` nodes, with the functions `read_node`, `prepare`, `run` and
+ * `release` of its file. A macro, as TFLite tells `init` nothing of the
+ * registration that it is in. */
 #define DUSPAR_NODE_REGISTRATION(name, type, most)                        \
   static const duspar_node_functions node_functions = {                   \
       .bytes = sizeof(type),                                              \

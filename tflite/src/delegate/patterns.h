@@ -12,7 +12,7 @@
 /* FULLY_CONNECTED, then perhaps LOGISTIC, then perhaps MUL. */
 enum { DUSPAR_DENSE_NODES = 3 };
 typedef struct duspar_dense_pattern {
-  int nodes[DUSPAR_DENSE_NODES]; /* numbers of TFLite's nodes */
+  int nodes[DUSPAR_DENSE_NODES];   /* numbers of TFLite's nodes */
   int outputs[DUSPAR_DENSE_NODES]; /* the tensor that each makes */
   int count;
   int x, kernel, bias, factor; /* tensors; -1 if there is none */

@@ -91,8 +91,8 @@ duspar_status duspar_vectors_check(const tfl_context* context, int index,
     return duspar_fail(DUSPAR_INVALID, "`x` must have 1 to 3 axes, not %d",
                        rank);
   }
-  const duspar_status status = duspar_tensor_check(
-      tensor, "x", TFL_FLOAT32, rank, expected + 4 - rank);
+  const duspar_status status =
+      duspar_tensor_check(tensor, "x", TFL_FLOAT32, rank, expected + 4 - rank);
   if (status != DUSPAR_OK) return status;
   size_t bytes = sizeof(float);
   for (int i = 0; i < rank; ++i) {

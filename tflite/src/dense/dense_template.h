@@ -126,8 +126,7 @@ DUSPAR_INLINE const char* dense_tile(bool narrow, size_t width,
                                      const dense_parts* d, const float* x,
                                      const float* bias, const float* factor,
                                      duspar_activation activation,
-                                     const char* row, float* out,
-                                     size_t rest) {
+                                     const char* row, float* out, size_t rest) {
   const size_t bytes = width * VF_LANES * (narrow ? 4 : 8);
   vf even[DENSE_TILE], odd[DENSE_TILE];
   for (size_t v = 0; v < width; ++v) {
@@ -163,7 +162,7 @@ DUSPAR_INLINE void dense_tiles(bool narrow, const char* packed, const float* x,
   for (size_t first = 0; first < d->vectors; first += DENSE_TILE) {
     const size_t at = first * VF_LANES, rest = d->outputs - at;
     const float* times = factor != NULL ? factor + at : NULL;
-#define DENSE_RUN(width)                                                    \
+#define DENSE_RUN(width)                                                   \
   row = dense_tile(narrow, width, d, x, bias + at, times, activation, row, \
                    out + at, rest)
     switch (d->vectors - first) {
