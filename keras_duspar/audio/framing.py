@@ -32,6 +32,8 @@ def cut(audio, frame_length, hop_length):
     samples = audio.shape[1]
     if samples is None:
         samples = ops.shape(audio)[1]
+    elif samples == frame_length:  # one frame, as in a stream
+        return ops.expand_dims(audio, 1)
     hops = samples // hop_length
     parts = frame_length // hop_length
     chunks = ops.reshape(
@@ -235,6 +237,8 @@ class OverlapAdd(keras.layers.Layer):
         hop, length = self.hop_length, frames.shape[-1]
         parts = length // hop
         windowed = frames * ops.convert_to_tensor(hann(length), frames.dtype)
+        if frames.shape[1] == 1:  # as in a stream
+            return ops.reshape(windowed, (-1, parts, hop))
         # Part i of every frame is added i hops later.
         return sum(
             ops.pad(

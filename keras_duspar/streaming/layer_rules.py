@@ -91,9 +91,12 @@ class DelayedOverlapAdd(StreamRule):
         hops = self.layer.add(frames)
         tail = states["tail"]
         kept = tail.shape[1]
-        hops = ops.concatenate([hops[:, :kept] + tail, hops[:, kept:]], axis=1)
         batch, count, _ = ops.shape(frames)
         hop = self.layer.hop_length
+        if frames.shape[1] == 1 and kept == 1:  # takes fewer operators
+            audio = ops.reshape(hops[:, :1] + tail, (batch, hop))
+            return audio, {"tail": hops[:, 1:]}
+        hops = ops.concatenate([hops[:, :kept] + tail, hops[:, kept:]], axis=1)
         audio = ops.reshape(hops[:, :count], (batch, count * hop))
         tail = ops.reshape(hops[:, count:], (batch, kept, hop))
         return audio, {"tail": tail}

@@ -24,14 +24,19 @@ class SlidingMean(RunningMean):
         self.states = {"ring": State((None, calls, self.signal.features + 1))}
 
     def step(self, states, inputs):
-        total = ops.sum(ops.cast(inputs, "float32"), axis=1)
-        steps = ops.cast(ops.shape(inputs)[1], "float32")
-        newest = ops.concatenate(
-            [total, ops.ones_like(total[:, :1]) * steps], axis=1
-        )
-        ring = ops.concatenate(
-            [states["ring"][:, 1:], ops.expand_dims(newest, 1)], axis=1
-        )
+        inputs = ops.cast(inputs, "float32")
+        if inputs.shape[1] == 1:  # its own sum
+            newest = ops.concatenate(
+                [inputs, ops.ones_like(inputs[:, :, :1])], axis=2
+            )
+        else:
+            total = ops.sum(inputs, axis=1)
+            steps = ops.cast(ops.shape(inputs)[1], "float32")
+            newest = ops.concatenate(
+                [total, ops.ones_like(total[:, :1]) * steps], axis=1
+            )
+            newest = ops.expand_dims(newest, 1)
+        ring = ops.concatenate([states["ring"][:, 1:], newest], axis=1)
         sums = ops.sum(ring, axis=1)
         mean = self.mean(sums[:, :-1], sums[:, -1:])
         return self.finish(mean), {"ring": ring}

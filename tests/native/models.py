@@ -13,6 +13,7 @@ from tests.native.common import state_widths
 
 TYPES = {
     "float32": schema.TensorType.FLOAT32,
+    "float16": schema.TensorType.FLOAT16,
     "int16": schema.TensorType.INT16,
     "int8": schema.TensorType.INT8,
     "int32": schema.TensorType.INT32,
@@ -89,6 +90,26 @@ class Graph:
         operator.customOptions = np.frombuffer(op_options, "uint8")
         self.model.operatorCodes.append(code)
         self.graph.operators.append(operator)
+
+    def builtin(self, name, inputs, shape, **fields):
+        """Adds an operator that TFLite has; returns its output tensor."""
+        code = schema.OperatorCodeT()
+        code.builtinCode = getattr(schema.BuiltinOperator, name)
+        code.deprecatedBuiltinCode = code.builtinCode
+        code.version = fields.pop("version", 1)
+        kind = fields.pop("kind", None)
+        operator = schema.OperatorT()
+        operator.opcodeIndex = len(self.model.operatorCodes)
+        operator.inputs = list(inputs)
+        operator.outputs = [self.tensor(shape)]
+        if kind is not None:
+            operator.builtinOptionsType = getattr(schema.BuiltinOptions, kind)
+            operator.builtinOptions = getattr(schema, f"{kind}T")()
+            for field, value in fields.items():
+                setattr(operator.builtinOptions, field, value)
+        self.model.operatorCodes.append(code)
+        self.graph.operators.append(operator)
+        return operator.outputs[0]
 
     def bytes(self, outputs):
         """The model with these outputs, as the content of a file."""

@@ -6,9 +6,11 @@
  */
 #if defined(__has_include) && __has_include("tflite/core/c/common.h")
 #include "tflite/builtin_ops.h"
+#include "tflite/core/c/builtin_op_data.h"
 #include "tflite/core/c/common.h"
 #else
 #include "tensorflow/lite/builtin_ops.h"
+#include "tensorflow/lite/core/c/builtin_op_data.h"
 #include "tensorflow/lite/core/c/common.h"
 #endif
 
@@ -25,7 +27,32 @@ SAME_VALUE(TFL_INT32, kTfLiteInt32);
 SAME_VALUE(TFL_MEMORY_MAPPED, kTfLiteMmapRo);
 SAME_VALUE(TFL_MEMORY_PERSISTENT_READ_ONLY, kTfLitePersistentRo);
 SAME_VALUE(TFL_ALLOW_DYNAMIC_TENSORS, kTfLiteDelegateFlagsAllowDynamicTensors);
+SAME_VALUE(TFL_FLOAT16, kTfLiteFloat16);
 SAME_VALUE(TFL_OPERATOR_CUSTOM, kTfLiteBuiltinCustom);
+SAME_VALUE(TFL_OPERATOR_ADD, kTfLiteBuiltinAdd);
+SAME_VALUE(TFL_OPERATOR_DEQUANTIZE, kTfLiteBuiltinDequantize);
+SAME_VALUE(TFL_OPERATOR_FULLY_CONNECTED, kTfLiteBuiltinFullyConnected);
+SAME_VALUE(TFL_OPERATOR_LOGISTIC, kTfLiteBuiltinLogistic);
+SAME_VALUE(TFL_OPERATOR_MUL, kTfLiteBuiltinMul);
+SAME_VALUE(TFL_OPERATOR_MEAN, kTfLiteBuiltinMean);
+SAME_VALUE(TFL_OPERATOR_NEG, kTfLiteBuiltinNeg);
+SAME_VALUE(TFL_OPERATOR_RSQRT, kTfLiteBuiltinRsqrt);
+SAME_VALUE(TFL_OPERATOR_SQUARED_DIFFERENCE, kTfLiteBuiltinSquaredDifference);
+SAME_VALUE(TFL_ACTIVATION_NONE, kTfLiteActNone);
+SAME_VALUE(TFL_ACTIVATION_RELU, kTfLiteActRelu);
+SAME_VALUE(TFL_AFFINE, kTfLiteAffineQuantization);
+SAME_PLACE(tfl_affine, scale, TfLiteAffineQuantization, scale);
+SAME_PLACE(tfl_affine, zero_point, TfLiteAffineQuantization, zero_point);
+SAME_PLACE(tfl_affine, quantized_dimension, TfLiteAffineQuantization,
+           quantized_dimension);
+SAME_PLACE(tfl_dense_params, activation, TfLiteFullyConnectedParams,
+           activation);
+SAME_PLACE(tfl_dense_params, weights_format, TfLiteFullyConnectedParams,
+           weights_format);
+SAME_PLACE(tfl_dense_params, keep_num_dims, TfLiteFullyConnectedParams,
+           keep_num_dims);
+SAME_PLACE(tfl_binary_params, activation, TfLiteAddParams, activation);
+SAME_PLACE(tfl_binary_params, activation, TfLiteMulParams, activation);
 SAME_SIZE(tfl_status, TfLiteStatus);
 
 SAME_PLACE(tfl_ints, size, TfLiteIntArray, size);

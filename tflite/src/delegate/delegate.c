@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "delegate/node.h"
+#include "delegate/patterns.h"
 #include "layer/operators.h"
 #include "variants/variants.h"
 
@@ -33,10 +34,42 @@ static bool find_operator(const char* name, tfl_registration* ours) {
   return duspar_op_named(name) != NULL;
 }
 
-/* Takes one node a partition: TFLite gives no memory to a tensor between two
- * nodes of the same partition. */
+/* Gives nodes to one of our operators. */
+static tfl_status take(tfl_context* context, tfl_delegate* base,
+                       tfl_registration ours, const int* nodes, int count) {
+  struct {
+    int size;
+    int data[DUSPAR_NORM_NODES];
+  } taken = {count, {0}};
+  memcpy(taken.data, nodes, (size_t)count * sizeof(int));
+  return context->replace_nodes(context, ours,
+                                (const tfl_ints*)(const void*)&taken, base);
+}
+
+/* Takes the built-in operators that are faster here. */
+static tfl_status take_patterns(tfl_context* context, tfl_delegate* base,
+                                const int* plan, int count) {
+  for (int i = 0; i < count; ++i) {
+    duspar_dense_pattern dense;
+    duspar_norm_pattern norm;
+    tfl_status status = TFL_OK;
+    if (duspar_dense_match(context, plan, count, i, &dense)) {
+      status = take(context, base, duspar_dense_registration(), dense.nodes,
+                    dense.count);
+    } else if (duspar_norm_match(context, plan, count, i, &norm)) {
+      status = take(context, base, duspar_norm_registration(), norm.nodes,
+                    DUSPAR_NORM_NODES);
+    }
+    if (status != TFL_OK) return status;
+  }
+  return TFL_OK;
+}
+
+/* Takes one operator a partition: TFLite gives no memory to a tensor between
+ * two nodes of the same partition. */
 static tfl_status take_nodes(tfl_context* context, tfl_delegate* base,
                              const int* plan, int count) {
+  bool any = false;
   for (int i = 0; i < count; ++i) {
     tfl_node* node = NULL;
     tfl_registration* registration = NULL;
@@ -50,15 +83,12 @@ static tfl_status take_nodes(tfl_context* context, tfl_delegate* base,
         !find_operator(registration->custom_name, &ours)) {
       continue;
     }
-    struct {
-      int size;
-      int data[1];
-    } one = {1, {plan[i]}};
-    const tfl_status status = context->replace_nodes(
-        context, ours, (const tfl_ints*)(const void*)&one, base);
+    const tfl_status status = take(context, base, ours, &plan[i], 1);
     if (status != TFL_OK) return status;
+    any = true;
   }
-  return TFL_OK;
+  /* A model without sparse operators is left alone. */
+  return any ? take_patterns(context, base, plan, count) : TFL_OK;
 }
 
 static tfl_status prepare(tfl_context* context, tfl_delegate* base) {

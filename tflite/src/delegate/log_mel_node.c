@@ -21,8 +21,8 @@ typedef struct operator_data {
 static duspar_status read_node(duspar_node* base, tfl_context* context,
                                const tfl_node* node,
                                const tfl_registration* registration,
-                               int index) {
-  (void)context, (void)registration, (void)index;
+                               const tfl_ints* nodes) {
+  (void)context, (void)registration, (void)nodes;
   operator_data* op = (operator_data*)base;
   base->kind = "LogMel";
   base->layer = op->options.layer;
@@ -106,4 +106,4 @@ static duspar_status run(duspar_node* base, tfl_context* context) {
   return DUSPAR_OK;
 }
 
-DUSPAR_NODE_REGISTRATION(duspar_log_mel_registration, operator_data)
+DUSPAR_NODE_REGISTRATION(duspar_log_mel_registration, operator_data, 1)

@@ -9,16 +9,18 @@ static duspar_status read_node(duspar_node* op, tfl_context* context,
                                const tfl_delegate_params* params) {
   tfl_node* node = NULL;
   tfl_registration* registration = NULL;
-  if (params->nodes_to_replace == NULL || params->nodes_to_replace->size != 1) {
+  const tfl_ints* nodes = params->nodes_to_replace;
+  if (nodes == NULL || nodes->size < 1 ||
+      nodes->size > op->functions->most_nodes) {
     return duspar_fail(DUSPAR_INVALID, "operators must come one by one");
   }
-  const int index = params->nodes_to_replace->data[0];
+  const int index = nodes->data[0];
   if (context->get_node_and_registration(context, index, &node,
                                          &registration) != TFL_OK ||
       node == NULL || registration == NULL) {
     return duspar_fail(DUSPAR_INVALID, "node %d cannot be read", index);
   }
-  return op->functions->read(op, context, node, registration, index);
+  return op->functions->read(op, context, node, registration, nodes);
 }
 
 /* A failure is kept for `prepare`, which can tell it: `init` could only

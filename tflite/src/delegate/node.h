@@ -10,11 +10,14 @@
 typedef struct duspar_node duspar_node;
 
 typedef struct duspar_node_functions {
-  size_t bytes; /* of the operator's struct */
-  /* Reads what does not depend on tensors, of node `index`. */
+  size_t bytes;   /* of the operator's struct */
+  int most_nodes; /* of the model that one operator stands for */
+  /* Reads what does not depend on tensors, of `nodes`, whose first is `node`.
+   */
   duspar_status (*read)(duspar_node* op, tfl_context* context,
                         const tfl_node* node,
-                        const tfl_registration* registration, int index);
+                        const tfl_registration* registration,
+                        const tfl_ints* nodes);
   /* Checks tensors and makes ready what `run` needs. */
   duspar_status (*prepare)(duspar_node* op, tfl_context* context,
                            const tfl_node* node);
@@ -40,17 +43,22 @@ void* duspar_node_init(const duspar_node_functions* functions,
 #define DUSPAR_LOG_MEL_NAME "DuSpaRLogMel"
 tfl_registration duspar_sparse_registration(void);
 tfl_registration duspar_log_mel_registration(void);
+/* And those of patterns.h. */
+tfl_registration duspar_dense_registration(void);
+tfl_registration duspar_norm_registration(void);
 
 /* Returns the functions that run an operator, to give to TFLite. */
 tfl_registration duspar_node_registration(void* (*init)(tfl_context*,
                                                         const char*, size_t));
 
-/* Defines `name()`, the registration of an operator whose struct is `type`,
- * with the functions `read_node`, `prepare`, `run` and `release` of its file. A
- * macro, as TFLite tells `init` nothing of the registration that it is in. */
-#define DUSPAR_NODE_REGISTRATION(name, type)                              \
+/* Defines `name()`, the registration of an operator whose struct is `type`, of
+ * up to `most` nodes, with the functions `read_node`, `prepare`, `run` and
+ * `release` of its file. A macro, as TFLite tells `init` nothing of the
+ * registration that it is in. */
+#define DUSPAR_NODE_REGISTRATION(name, type, most)                        \
   static const duspar_node_functions node_functions = {                   \
       .bytes = sizeof(type),                                              \
+      .most_nodes = most,                                                 \
       .read = read_node,                                                  \
       .prepare = prepare,                                                 \
       .run = run,                                                         \

@@ -25,8 +25,9 @@ typedef struct operator_data {
 static duspar_status read_node(duspar_node* base, tfl_context* context,
                                const tfl_node* node,
                                const tfl_registration* registration,
-                               int index) {
+                               const tfl_ints* nodes) {
   operator_data* op = (operator_data*)base;
+  const int index = nodes->data[0];
   duspar_signature* s = &op->signature;
   s->op = duspar_op_named(registration->custom_name);
   if (s->op == NULL) {
@@ -143,4 +144,4 @@ static duspar_status run(duspar_node* base, tfl_context* context) {
   return DUSPAR_OK;
 }
 
-DUSPAR_NODE_REGISTRATION(duspar_sparse_registration, operator_data)
+DUSPAR_NODE_REGISTRATION(duspar_sparse_registration, operator_data, 1)

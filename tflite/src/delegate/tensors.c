@@ -82,6 +82,28 @@ void duspar_view_set(duspar_view* view, int tensor, int rank,
   }
 }
 
+duspar_status duspar_vectors_check(const tfl_context* context, int index,
+                                   int size, duspar_view* view) {
+  const tfl_tensor* tensor = duspar_tensor_at(context, index);
+  const int rank = tensor && tensor->dims ? tensor->dims->size : 0;
+  const int expected[] = {-1, -1, -1, size};
+  if (rank < 1 || rank > 3) {
+    return duspar_fail(DUSPAR_INVALID, "`x` must have 1 to 3 axes, not %d",
+                       rank);
+  }
+  const duspar_status status =
+      duspar_tensor_check(tensor, "x", TFL_FLOAT32, rank, expected + 4 - rank);
+  if (status != DUSPAR_OK) return status;
+  size_t bytes = sizeof(float);
+  for (int i = 0; i < rank; ++i) {
+    if (!duspar_multiply(bytes, (size_t)tensor->dims->data[i], &bytes)) {
+      return duspar_fail(DUSPAR_INVALID, "`x` is too large");
+    }
+  }
+  duspar_view_set(view, index, rank, tensor->dims->data);
+  return DUSPAR_OK;
+}
+
 duspar_status duspar_view_data(const duspar_view* view,
                                const tfl_context* context, float** data) {
   const tfl_tensor* tensor = duspar_tensor_at(context, view->tensor);

@@ -32,6 +32,11 @@ typedef struct duspar_view {
 /* Notes a tensor whose shape was checked. */
 void duspar_view_set(duspar_view* view, int tensor, int rank, const int* shape);
 
+/* Checks that a float tensor of up to 3 axes has `size` numbers along the last
+ * one, and notes it. */
+duspar_status duspar_vectors_check(const tfl_context* context, int index,
+                                   int size, duspar_view* view);
+
 /* Finds the data of a tensor when the operator runs. `*data` is NULL for one
  * without entries. */
 duspar_status duspar_view_data(const duspar_view* view,

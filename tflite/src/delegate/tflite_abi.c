@@ -25,9 +25,14 @@ OFFSET(tfl_tensor, sparsity, 96);
 OFFSET(tfl_tensor, dims_signature, 104);
 SIZE(tfl_tensor, 112);
 
+OFFSET(tfl_affine, scale, 0);
+OFFSET(tfl_affine, zero_point, 8);
+OFFSET(tfl_affine, quantized_dimension, 16);
+
 OFFSET(tfl_node, inputs, 0);
 OFFSET(tfl_node, outputs, 8);
 OFFSET(tfl_node, user_data, 32);
+OFFSET(tfl_node, builtin_data, 40);
 OFFSET(tfl_node, custom_initial_data, 48);
 OFFSET(tfl_node, custom_initial_data_size, 56);
 OFFSET(tfl_node, delegate, 64);
@@ -92,3 +97,8 @@ OFFSET(tfl_delegate, flags, 20);
 #endif
 
 OFFSET(tfl_ints, data, sizeof(int));
+OFFSET(tfl_floats, data, sizeof(int));
+OFFSET(tfl_dense_params, activation, 0);
+OFFSET(tfl_dense_params, weights_format, 4);
+OFFSET(tfl_dense_params, keep_num_dims, 8);
+OFFSET(tfl_binary_params, activation, 0);

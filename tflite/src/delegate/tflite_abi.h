@@ -20,9 +20,23 @@ enum {
   TFL_INT32 = 2,
   TFL_INT16 = 7,
   TFL_INT8 = 9,
+  TFL_FLOAT16 = 10,
 };
 enum { TFL_MEMORY_MAPPED = 1, TFL_MEMORY_PERSISTENT_READ_ONLY = 5 };
-enum { TFL_OPERATOR_CUSTOM = 32 };
+enum {
+  TFL_OPERATOR_ADD = 0,
+  TFL_OPERATOR_DEQUANTIZE = 6,
+  TFL_OPERATOR_FULLY_CONNECTED = 9,
+  TFL_OPERATOR_LOGISTIC = 14,
+  TFL_OPERATOR_MUL = 18,
+  TFL_OPERATOR_CUSTOM = 32,
+  TFL_OPERATOR_MEAN = 40,
+  TFL_OPERATOR_NEG = 59,
+  TFL_OPERATOR_RSQRT = 76,
+  TFL_OPERATOR_SQUARED_DIFFERENCE = 99,
+};
+enum { TFL_ACTIVATION_NONE = 0, TFL_ACTIVATION_RELU = 1 };
+enum { TFL_AFFINE = 1 }; /* the type of a tensor's quantization */
 enum { TFL_ALLOW_DYNAMIC_TENSORS = 1 };
 
 typedef int tfl_status;
@@ -31,6 +45,29 @@ typedef struct tfl_ints {
   int size;
   int data[];
 } tfl_ints;
+
+typedef struct tfl_floats {
+  int size;
+  float data[];
+} tfl_floats;
+
+/* Parameters of a tensor's quantization. */
+typedef struct tfl_affine {
+  tfl_floats* scale;
+  tfl_ints* zero_point;
+  int32_t quantized_dimension;
+} tfl_affine;
+
+/* The front of the options of FULLY_CONNECTED, and of ADD and MUL. */
+typedef struct tfl_dense_params {
+  int activation;
+  int weights_format;
+  bool keep_num_dims;
+} tfl_dense_params;
+
+typedef struct tfl_binary_params {
+  int activation;
+} tfl_binary_params;
 
 typedef struct tfl_context tfl_context;
 typedef struct tfl_delegate tfl_delegate;

@@ -273,6 +273,62 @@ static void log_mel_run(const void* packed, const float* frame, float* features,
   }
 }
 
+/* The sizes, the bias, then the kernel as it is given. */
+typedef struct dense_packed {
+  size_t inputs, outputs;
+} dense_packed;
+
+static bool dense_bytes(const duspar_dense_parameters* p, size_t* bytes) {
+  size_t count;
+  *bytes = 0;
+  return duspar_multiply(p->inputs, p->outputs, &count) &&
+         duspar_add_lines(1, sizeof(dense_packed), bytes) &&
+         duspar_add_lines(p->outputs, sizeof(float), bytes) &&
+         duspar_add_lines(count, sizeof(float), bytes);
+}
+
+static void dense_pack(const duspar_dense_parameters* p, void* packed) {
+  const dense_packed sizes = {p->inputs, p->outputs};
+  const size_t row = p->outputs * sizeof(float);
+  size_t end = 0;
+  memcpy(packed, &sizes, sizeof sizes);
+  duspar_add_lines(1, sizeof sizes, &end);
+  memset((char*)packed + end, 0, row);
+  if (p->bias != NULL) memcpy((char*)packed + end, p->bias, row);
+  duspar_add_lines(p->outputs, sizeof(float), &end);
+  memcpy((char*)packed + end, p->kernel, p->inputs * row);
+}
+
+static void dense_run(const void* packed, const float* x, const float* factor,
+                      duspar_activation activation, float* out) {
+  const dense_packed* p = packed;
+  size_t end = 0;
+  duspar_add_lines(1, sizeof *p, &end);
+  const float* bias = (const float*)packed + end / sizeof(float);
+  duspar_add_lines(p->outputs, sizeof(float), &end);
+  const float* kernel = (const float*)packed + end / sizeof(float);
+  for (size_t j = 0; j < p->outputs; ++j) {
+    float sum = bias[j];
+    for (size_t k = 0; k < p->inputs; ++k) sum += *kernel++ * x[k];
+    if (activation == DUSPAR_RELU && sum < 0) sum = 0;
+    if (activation == DUSPAR_SIGMOID) sum = 1 / (1 + expf(-sum));
+    out[j] = factor != NULL ? sum * factor[j] : sum;
+  }
+}
+
+static void dense_normalize(const duspar_norm* norm, const float* x,
+                            float* out) {
+  float mean = 0, variance = 0;
+  for (size_t i = 0; i < norm->size; ++i) mean += x[i] / (float)norm->size;
+  for (size_t i = 0; i < norm->size; ++i) {
+    variance += (x[i] - mean) * (x[i] - mean) / (float)norm->size;
+  }
+  for (size_t i = 0; i < norm->size; ++i) {
+    out[i] = (x[i] - mean) / sqrtf(variance + norm->epsilon) * norm->gamma[i] +
+             norm->beta[i];
+  }
+}
+
 const duspar_variant duspar_variant_reference = {
     .name = "reference",
     .usable = usable,
@@ -287,4 +343,5 @@ const duspar_variant duspar_variant_reference = {
             [DUSPAR_FORMAT_INTEGER] = step_integer,
         },
     .log_mel = {log_mel_bytes, log_mel_pack, log_mel_run},
+    .dense = {dense_bytes, dense_pack, dense_run, dense_normalize},
 };

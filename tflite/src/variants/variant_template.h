@@ -7,6 +7,7 @@
  */
 #include "simd/functions_template.h"
 /* The functions come first. */
+#include "dense/dense_template.h"
 #include "log_mel/log_mel_template.h"
 #include "variants/sparse_step_template.h"
 /* Then what uses it. */
@@ -35,5 +36,6 @@ const duspar_variant VARIANT = {
             [DUSPAR_FORMAT_INTEGER] = cell_step_integer,
         },
     .log_mel = {log_mel_bytes, log_mel_pack, log_mel_run},
+    .dense = DENSE_FUNCTIONS,
     .trainer = VARIANT_TRAINER,
 };

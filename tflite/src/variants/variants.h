@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "dense/dense.h"
 #include "duspar.h"
 #include "log_mel/log_mel.h"
 
@@ -75,6 +76,7 @@ typedef struct duspar_variant {
     void (*run)(const void* packed, const float* frame, float* features,
                 void* scratch);
   } log_mel;
+  duspar_dense_functions dense;         /* what else a frame needs */
   const struct duspar_trainer* trainer; /* NULL if it does not train */
 } duspar_variant;
 

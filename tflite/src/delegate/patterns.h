@@ -1,0 +1,43 @@
+/* Built-in operators around the sparse ones that the delegate runs, too: in a
+ * stream they work on one vector, where what XNNPACK spends on an operator
+ * takes longer than its numbers. What is not exactly like one of these patterns
+ * is left to TFLite.
+ */
+#ifndef DUSPAR_DELEGATE_PATTERNS_H_
+#define DUSPAR_DELEGATE_PATTERNS_H_
+
+#include "delegate/tflite_abi.h"
+#include "dense/dense.h"
+
+/* FULLY_CONNECTED, then perhaps LOGISTIC, then perhaps MUL. */
+enum { DUSPAR_DENSE_NODES = 3 };
+typedef struct duspar_dense_pattern {
+  int nodes[DUSPAR_DENSE_NODES];   /* numbers of TFLite's nodes */
+  int outputs[DUSPAR_DENSE_NODES]; /* the tensor that each makes */
+  int count;
+  int x, kernel, bias, factor; /* tensors; -1 if there is none */
+  int source;                  /* of the kernel: it, or what becomes it */
+  duspar_activation activation;
+  bool keeps_rank;
+} duspar_dense_pattern;
+
+/* What Keras' LayerNormalization becomes. */
+enum { DUSPAR_NORM_NODES = 11 };
+typedef struct duspar_norm_pattern {
+  int nodes[DUSPAR_NORM_NODES];
+  int outputs[DUSPAR_NORM_NODES];
+  int x, epsilon, gamma, beta;
+} duspar_norm_pattern;
+
+/* Reads the pattern whose first node is `plan[at]`, of `count` nodes in the
+ * order in which they run. Returns whether it is one. */
+bool duspar_dense_match(tfl_context* context, const int* plan, int count,
+                        int at, duspar_dense_pattern* p);
+bool duspar_norm_match(tfl_context* context, const int* plan, int count, int at,
+                       duspar_norm_pattern* p);
+
+/* The numbers of `tensor`, a constant of float32, float16 or int8 with scales,
+ * as `count` floats. Returns whether all could be read. */
+bool duspar_constant_read(const tfl_tensor* tensor, float* to, size_t count);
+
+#endif /* DUSPAR_DELEGATE_PATTERNS_H_ */
