@@ -99,7 +99,7 @@ def notebook(text):
             plain = output.get("text") or data.get("text/plain", [])
             if "image/png" in data:
                 image = "".join(data["image/png"].split())
-                parts.append(f"![](data:image/png;base64,{image})")
+                parts.append(f"![Output](data:image/png;base64,{image})")
             elif plain:
                 parts.append(f"```text\n{''.join(plain).rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
@@ -133,3 +133,8 @@ def on_page_markdown(markdown, page, config, files):
         return f"[{text}]({address}{anchor})"
 
     return LINK.sub(replace, markdown)
+
+
+def on_page_content(html, page, config, files):
+    """What a function returns has no name: no dash goes before it."""
+    return re.sub(r'(<li class="doc-section-item[^>]*>)\s*–', r"\1", html)

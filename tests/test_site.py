@@ -66,6 +66,21 @@ def test_reference_has_every_name_and_argument(site, name):
                 assert re.search(rf"\b{parameter.name}\b", text), public
 
 
+def test_markdown_became_lists_and_figures(site):
+    """No list lies within a paragraph, and every picture has a text."""
+    hidden = re.compile(r"<(p|li)>(?:(?!</?(?:p|li|ul|ol)\b).)*\n- ", re.S)
+    for page in site.rglob("*.html"):
+        content = page.read_text()
+        found = hidden.search(content)
+        assert not found, f"{page.name}: {found and found[0][-99:]}"
+        for image in re.findall(r"<img\b[^>]*>", content):
+            assert re.search(r'alt="?[^"\s]', image), (
+                f"{page.name}: {image[:99]}"
+            )
+    losses = (site / "reference/losses.html").read_text()
+    assert not re.search(r"<li[^>]*>\s*–", losses)
+
+
 def test_search_finds_guide_and_reference(site):
     index = (site / "search/search_index.js").read_text()
     for words in ("quantization.html", "reference/layers.html#keras_duspar"):

@@ -27,14 +27,17 @@ def by_occupancy(results, path):
     )
     for axis, name in zip(axes[0], names):
         figures = results[name]
-        for (weights, operands), color in COLORS.items():
+        for marker, (kind, color) in zip("osD^vP", COLORS.items()):
+            weights, operands = kind
             found = sparse_lanes(figures, weights=weights, operands=operands)
             if not found:
                 continue
             x = [100 * f["occupancy"] for f in found]
             y = [f["us"] for f in found]
             label = f"{weights} x {operands}"
-            axis.plot(x, y, "o-", color=color, ms=3.5, lw=1.3, label=label)
+            axis.plot(
+                x, y, f"{marker}-", color=color, ms=3.5, lw=1.3, label=label
+            )
             if weights == "float32":
                 axis.plot(
                     [0, 100],

@@ -45,5 +45,5 @@ def add_threshold(parser):
         "--threshold",
         type=probability,
         metavar="P",
-        help="of all words (default: those in the file)",
+        help="the threshold of every word (default: those in the file)",
     )

@@ -63,7 +63,10 @@ def make_parser():
     """The parser, with a subcommand for every module in `commands`."""
     parser = argparse.ArgumentParser(
         prog="keras-duspar",
-        description="Speech models with recurrent layers that skip zeros.",
+        description="Runs, converts and measures speech models whose recurrent "
+        "layers skip zeros.",
+        epilog="To begin: `keras-duspar presets` lists the models that come "
+        "with the package, `keras-duspar spot word.wav` runs one.",
     )
     parser.add_argument(
         "--version", action="version", version=keras_duspar.__version__

@@ -1,6 +1,7 @@
 """How commands read their recordings."""
 
 import contextlib
+import os
 import sys
 
 from keras_duspar.cli.main import CommandError
@@ -76,6 +77,27 @@ def progress(description, seconds):
     ) as bar:
         task = bar.add_task(str(description), total=seconds)
         yield lambda seconds: bar.advance(task, seconds)
+
+
+def check_output(recording, output, overwrite):
+    """Raises if a file must not be written.
+
+    Args:
+        recording: String, what is read.
+        output: `pathlib.Path` of the file to write.
+        overwrite: Boolean, whether it may replace another file.
+    """
+    if not output.is_file():
+        return
+    if os.path.isfile(recording) and output.samefile(recording):
+        raise CommandError(
+            f"{output} is the recording itself, which is never overwritten: "
+            "name another file."
+        )
+    if not overwrite:
+        raise CommandError(
+            f"{output} exists: `--overwrite` replaces it, or name another file."
+        )
 
 
 def too_short(path):

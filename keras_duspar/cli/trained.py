@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import pathlib
 import zipfile
 
@@ -32,17 +33,16 @@ def add_arguments(parser, task):
         "--model",
         default=DEFAULTS[task],
         metavar="MODEL",
-        help="name of a preset, or a .tflite file, which need neither Keras "
-        "nor its backend; a .keras file, or the folder of a training run "
+        help="a preset or a .tflite file, which run without Keras and its "
+        "backends, or a .keras file or the folder of a training run "
         f"(default: the preset {DEFAULTS[task]})",
     )
     if task != "se":
         parser.add_argument(
             "--labels",
             metavar="FILE",
-            help="names of the classes, one per line or as a JSON list; by "
-            "default those of the run or of the model, or labels.json beside "
-            "it",
+            help="names of the classes, one per line or as a JSON list "
+            "(default: those of the run or model, or labels.json beside it)",
         )
 
 
@@ -62,16 +62,29 @@ def load(path, task, labels=None):
         give an output, and `group`, the samples for each time step of the
         output.
     """
+    # A word is short, and its scores are a mean over all of it.
+    file = find_file(path, task != "kws", "--model")
+    if pathlib.Path(file).suffix == ".tflite":
+        return TFLiteModel(file, task, labels, path)
+    return KerasModel(path, task, labels)
+
+
+def find_file(path, streaming=True, argument="FILE"):
+    """The file that a name stands for.
+
+    Args:
+        path: Name of a preset, or any other path, which is returned as it is.
+        streaming: Boolean, which file of a preset. Default: `True`.
+        argument: String, what the path was given as. Default: `"FILE"`.
+    """
     if preset_files.names_preset(path):
         with explaining():
-            folder = preset_files.preset_folder(path, "--model")
-        # A word is short, and its scores are a mean over all of it.
-        path = folder / (
-            preset_files.WHOLE if task == "kws" else preset_files.STREAMING
-        )
-    if pathlib.Path(path).suffix == ".tflite":
-        return TFLiteModel(path, task, labels)
-    return KerasModel(path, task, labels)
+            folder = preset_files.preset_folder(path, argument, or_file=True)
+        name = preset_files.STREAMING if streaming else preset_files.WHOLE
+        return str(folder / name)
+    if pathlib.Path(path).suffix == ".tflite" and not os.path.exists(path):
+        raise CommandError(f"{path} does not exist.")
+    return path
 
 
 def load_stream(path, task, argument="--model"):
@@ -84,17 +97,15 @@ def load_stream(path, task, argument="--model"):
     """
     from keras_duspar import tflite  # noqa: PLC0415
 
-    preset = preset_files.names_preset(path)
-    if not preset and pathlib.Path(path).suffix != ".tflite":
+    file = find_file(path, argument=argument)
+    if pathlib.Path(file).suffix != ".tflite":
         raise CommandError(
             f"`{argument}` must be the name of a preset or a streaming "
             f".tflite file, which `keras-duspar convert` makes. Received: "
             f"{path}."
         )
     try:
-        if preset:
-            preset_files.preset_folder(path, argument)
-        runner = tflite.load(path, streaming=preset)
+        runner = tflite.load(file)
         check_task(path, runner.task, task)
         runner.push(np.zeros(0, "int16"))  # says if it does not stream
     except (ValueError, OSError) as e:
@@ -142,13 +153,13 @@ class KerasModel:
 class TFLiteModel:
     """A `.tflite` file, of streams or of whole recordings."""
 
-    def __init__(self, path, task, labels=None):
+    def __init__(self, path, task, labels, name):
         from keras_duspar import tflite  # noqa: PLC0415
 
         with explaining():
             self._runners = [tflite.load(path)]
         (runner,) = self._runners
-        check_task(path, runner.task, task)
+        check_task(name, runner.task, task)
         self.sample_rate, self.hop = runner.sample_rate, runner.hop
         self.group = None
         if task == "slu":
@@ -198,14 +209,14 @@ def find_run(path, argument="--model", kinds="a .keras or a .tflite file"):
     path = pathlib.Path(path).expanduser()
     file = path / "model.keras" if path.is_dir() else path
     if not file.is_file():
-        raise CommandError(f"{file} does not exist: there is no model.")
+        raise CommandError(f"{file} does not exist, so there is no model.")
     if file.suffix != ".keras":
         raise CommandError(
             f"`{argument}` must be the folder of a run, {kinds}. Received: "
             f"{file}."
         )
     if not zipfile.is_zipfile(file):
-        raise CommandError(f"{file} is damaged or no .keras file.")
+        raise CommandError(f"{file} is damaged or not a .keras file.")
     config = {}
     if path.is_dir() and (path / "config.json").is_file():
         config = _read_json(path / "config.json", dict)
@@ -230,7 +241,7 @@ def check_task(file, found, task):
             return
     names = ", ".join(name for name, _, _ in TASKS.values())
     raise CommandError(
-        f"{file} does not tell what it is for: its task or name is {found!r}, "
+        f"{file} does not say what it is for: its task or name is {found!r}, "
         f"not one of {', '.join(TASKS)}, {names}."
     )
 
@@ -261,7 +272,8 @@ def find_labels(file, known, given, task, classes):
         return [str(i) for i in range(classes)]
     if len(labels) != classes:
         raise CommandError(
-            f"{source} has {len(labels)} labels, and {file} {classes} classes."
+            f"{source} has {len(labels)} labels, but the model has {classes} "
+            "classes."
         )
     try:
         return checks.labels("labels", labels, [classes])

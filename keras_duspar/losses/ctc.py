@@ -106,8 +106,8 @@ def pack_ctc_targets(labels, lengths):
             samples that is `model.compute_output_shape((1, n))[1]`.
 
     Returns:
-        An int32 array of shape `(batch, 1 + max_labels)`: the number of
-        frames, then the labels, then -1.
+        An int32 array of shape `(batch, 1 + max_labels)`. Each row holds the
+        number of frames, then the labels, then -1.
 
     Example:
 

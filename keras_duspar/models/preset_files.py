@@ -82,15 +82,19 @@ def names_preset(name):
     return path.name == name and not path.suffix and not path.exists()
 
 
-def preset_folder(name, argument="name"):
+def preset_folder(name, argument="name", or_file=False):
     """The folder of a preset.
 
     Args:
         name: String.
         argument: String, what it was given as. Default: `"name"`.
+        or_file: Boolean, whether it could have been a file, too, so that an
+            error says so. Default: `False`.
     """
     known = sorted(path.parent.name for path in FOLDER.glob(f"*/{CARD}"))
     if name not in known:
         expected = f"a preset, one of {', '.join(known)}"
+        if or_file:
+            expected += ", or a file or folder that exists"
         raise checks.bad_value(argument, expected, name)
     return FOLDER / name

@@ -169,10 +169,16 @@ class Evaluation:
             worst = np.sort(alarms)[::-1]
             missed = [(hits < t).mean() if len(hits) else 1.0 for t in worst]
             per_hour = (np.arange(len(worst)) + 1) / self.hours
-            style = "-" if i < 10 else "--"
+            # Lines differ by more than their colors, for the color-blind.
             axes.step(
-                *(per_hour, 100 * np.array(missed), style),
-                **{"where": "post", "label": word, "color": f"C{i % 10}"},
+                *(per_hour, 100 * np.array(missed)),
+                where="post",
+                label=word,
+                color=f"C{i % 10}",
+                linestyle=("-", "--", ":", "-.")[i % 4],
+                marker="osv^D<>pPX*"[i % 11],
+                markersize=4,
+                markevery=max(1, len(worst) // 12),
             )
         if rate is not None:
             axes.axvline(rate, color="0.6", linewidth=0.8)
@@ -180,6 +186,6 @@ class Evaluation:
         axes.set_ylim(0, 50)
         axes.set_xlabel("false alarms per hour")
         axes.set_ylabel("missed, %")
-        axes.legend(fontsize="small", ncols=2)
+        axes.legend(fontsize="small", ncols=2, handlelength=3.5)
         axes.grid(alpha=0.3)
         figure.savefig(path, dpi=120)

@@ -45,7 +45,7 @@ def load(
     ```
     """
     if preset_files.names_preset(path):
-        folder = preset_files.preset_folder(path, "path")
+        folder = preset_files.preset_folder(path, "path", or_file=True)
         file = preset_files.STREAMING if streaming else preset_files.WHOLE
         path = folder / file
     elif streaming:

@@ -92,7 +92,7 @@ class AudioFile:
                 raise AudioFileError(self.path, "(the standard input) is empty")
             return io.BytesIO(content)
         if not self.path.is_file():
-            what = "is no file" if self.path.exists() else "does not exist"
+            what = "is not a file" if self.path.exists() else "does not exist"
             raise AudioFileError(self.path, what)
         if self.path.stat().st_size == 0:
             raise AudioFileError(self.path, "is empty")
@@ -103,7 +103,7 @@ class AudioFile:
         if isinstance(source, io.BytesIO):
             start = source.getvalue()[:16]
         elif not os.access(source, os.R_OK):
-            return "must not be read"
+            return "cannot be read: permission denied"
         else:
             with open(source, "rb") as file:
                 start = file.read(16)
@@ -115,7 +115,7 @@ class AudioFile:
                     f"`ffmpeg -i {self.path} {name}.wav`, on a Mac also "
                     f"`afconvert -f WAVE -d LEI16 {self.path} {name}.wav`"
                 )
-        return "is no audio file, or a damaged one"
+        return "is not an audio file, or is damaged"
 
     def __enter__(self):
         return self

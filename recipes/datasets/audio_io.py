@@ -115,7 +115,7 @@ def decode_tensorflow_io(path):
         tensor = tensorflow_io().audio.AudioIOTensor(str(path))
         audio = tensor.to_tensor().numpy()
     except Exception as e:  # the errors of TensorFlow have no common base
-        reason = "is no audio file, or a damaged one"
+        reason = "is not an audio file, or is damaged"
         raise AudioFileError(path, reason) from e
     if len(audio) == 0:
         raise AudioFileError(path, "holds no samples")

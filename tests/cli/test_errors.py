@@ -54,10 +54,10 @@ def fails(capsys, *arguments):
     "name, message",
     [
         ("missing.wav", "missing.wav does not exist"),
-        ("folder.wav", "is no file"),
+        ("folder.wav", "is not a file"),
         ("empty.wav", "is empty"),
         ("none.wav", "holds no samples"),
-        ("text.wav", "is no audio file"),
+        ("text.wav", "is not an audio file"),
         ("nan.wav", "NaN or infinite"),
         ("loud.wav", "samples up to 50, where full scale is 1"),
         ("short.wav", "too short"),
@@ -85,7 +85,7 @@ def test_bad_models(files, trained, capsys):
     whole = (runs / "kws" / "model.keras").read_bytes()
     (files / "cut.keras").write_bytes(whole[: len(whole) // 2])
     for name in ("text.keras", "cut.keras"):
-        assert f"{name} is damaged or no .keras file" in spot(files / name)
+        assert f"{name} is damaged or not a .keras file" in spot(files / name)
     with zipfile.ZipFile(files / "other.keras", "w") as archive:
         archive.writestr("a", "b")
     assert "cannot be loaded" in spot(files / "other.keras")
@@ -107,7 +107,7 @@ def test_bad_models(files, trained, capsys):
     run.mkdir()
     shutil.copy(runs / "kws" / "model.keras", run)
     (run / "config.json").write_text('{"task": "tts"}')
-    assert "does not tell what it is for" in spot(run)
+    assert "does not say what it is for" in spot(run)
     (run / "config.json").write_text("{")
     assert "not valid JSON" in spot(run)
 

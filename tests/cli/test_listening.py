@@ -128,10 +128,38 @@ def test_errors(files, capsys):
         (["listen", sound, "--model", files / "se.tflite"], "enhances speech"),
         (["listen", sound, "--enhance", model], "spots words"),
         (["listen", "no.wav", "--model", model], "no.wav"),
-        (["listen", "-", "--model", "none.tflite"], "where there is no file"),
+        (
+            ["listen", "-", "--model", "none.tflite"],
+            "none.tflite does not exist",
+        ),
     ]:
         assert run(*arguments) == 2
         assert message in capsys.readouterr().err
+
+
+def test_the_recording_is_not_overwritten(files, tmp_path, capsys):
+    sound = tmp_path / "sound.wav"
+    sound.write_bytes((files / "sound.wav").read_bytes())
+    before = sound.read_bytes()
+    other = tmp_path / "other.wav"
+    other.write_bytes(before)
+    command = ("listen", sound, "--fast", "--enhance", files / "se.tflite")
+    for more in ([], ["--overwrite"]):
+        assert run(*command, "--output", sound, *more) == 2
+        assert "is the recording itself" in capsys.readouterr().err
+    assert run(*command, "--output", other) == 2
+    assert "`--overwrite` replaces it" in capsys.readouterr().err
+    assert sound.read_bytes() == other.read_bytes() == before
+    assert run(*command, "--output", other, "--overwrite") == 0
+    assert other.read_bytes() != before
+
+
+def test_silence_is_told(tmp_path, capsys):
+    soundfile.write(tmp_path / "zeros.wav", np.zeros(8000), 16000)
+    assert run("listen", tmp_path / "zeros.wav", "--fast") == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "no word was heard in 0.5 s" in captured.err
 
 
 @pytest.fixture(scope="module")

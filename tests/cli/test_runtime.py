@@ -10,6 +10,7 @@ import pytest
 import soundfile
 
 import keras_duspar
+from keras_duspar import cli
 from keras_duspar.cli.trained import DEFAULTS
 from keras_duspar.losses import ctc_decode
 from tests.conftest import ROOT
@@ -148,3 +149,21 @@ sys.exit(main(["spot", "a.wav", "--model", sys.argv[1]]))
     )
     assert done.returncode == 2
     assert "is blocked" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_presets_by_their_names(capsys):
+    """Files of presets are found, and errors name them as they were given."""
+    name = DEFAULTS["kws"]
+    assert cli.main(["inspect", name, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["path"].endswith(f"{name}/streaming.tflite")
+    assert cli.main(["benchmark", name, "--seconds", "0.02", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["path"] == name
+    for arguments, message in [
+        (["enhance", "a.wav", "b.wav", "--model", name], f"{name} spots words"),
+        (["listen", "a.wav", "--model", DEFAULTS["se"]], "se_duspar_116_vbd e"),
+        (["inspect", "nope"], "a preset, one of kws_"),
+        (["spot", "a.wav", "--model", "nope"], "or a file or folder that"),
+    ]:
+        assert cli.main(arguments) == 2
+        assert message in capsys.readouterr().err

@@ -1,13 +1,14 @@
 """Measures how fast .tflite files run on this machine.
 
-Times are those of one frame in the interpreter; beside them stands what Python
-adds to each. Several files take turns, and the last column compares them with
-the first. With `--table`, how the time of the recurrent layers depends on
-occupancy is measured instead, for trainings on other machines to read.
+The times are those of one frame in the interpreter, with what Python adds to
+each beside them. Several files take turns, and the last column compares each
+with the first. --table measures instead how the time of the recurrent layers
+depends on occupancy, and writes a table that budgets can use on any machine.
 """
 
 import json
 
+from keras_duspar.cli import trained
 from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.commands import inspect
 from keras_duspar.cli.main import CommandError
@@ -18,7 +19,11 @@ from keras_duspar.utils.audio_files import read_mono
 def add_arguments(parser):
     """Adds the arguments of the command."""
     parser.add_argument(
-        "path", nargs="+", metavar="FILE", help="the .tflite files"
+        "path",
+        nargs="+",
+        metavar="FILE",
+        help=".tflite files, or names of presets, which stand for their "
+        "streaming files",
     )
     parser.add_argument(
         "--against",
@@ -30,7 +35,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--audio",
         metavar="FILE",
-        help="a recording to run on: occupancy depends on it (default: noise)",
+        help="a recording to run on, as occupancy depends on the input "
+        "(default: noise)",
     )
     parser.add_argument(
         "--seconds",
@@ -42,12 +48,12 @@ def add_arguments(parser):
         "--threads",
         type=positive(int),
         default=1,
-        help="threads of built-in operators (default: 1)",
+        help="how many threads built-in operators use (default: 1)",
     )
     parser.add_argument(
         "--table",
         metavar="FILE",
-        help="write the times at several occupancies here, for a budget",
+        help="measure times at several occupancies and write them to this file",
     )
     parser.add_argument(
         "--json", action="store_true", help="print the figures as JSON"
@@ -65,14 +71,18 @@ def run(arguments):
             arguments.path = arguments.path[1:]
             return inspect.run(arguments)
         if arguments.table:
-            return _write_table(arguments.path[0], arguments.table)
-        paths = [*arguments.path, *arguments.against]
+            path = trained.find_file(arguments.path[0])
+            return _write_table(path, arguments.table)
+        names = [*arguments.path, *arguments.against]
+        paths = [trained.find_file(name) for name in names]
         audio = None
         if arguments.audio is not None:
             audio = _read(arguments.audio, tflite.inspect(paths[0]))
         found = tflite.measure(
             paths, audio, arguments.seconds, arguments.threads
         )
+    for measurement, name in zip(found, names):
+        measurement.path = name
     if arguments.json:
         print(json.dumps([m.to_dict() for m in found], indent=1))
     else:

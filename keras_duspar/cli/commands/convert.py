@@ -1,14 +1,14 @@
 """Converts a Keras model to TFLite.
 
 The model is a .keras file, as model.save("model.keras") writes it, or the
-folder of a training run, whose labels are kept, too. The result contains
-everything from raw audio to the output. With --streaming it takes a few new
-samples at a time and hands its states from call to call, for an app that
-listens; without, it takes whole recordings of any length.
+folder of a training run, whose labels are kept. The .tflite file contains
+everything from raw audio to the output. With --streaming, for apps that listen,
+it takes a few new samples per call and passes its states from call to call;
+without, it takes whole recordings of any length.
 
-Files with sparse operators, the default, need the delegate of this package
-(keras_duspar.tflite.load() finds it; docs/deploy.md tells how apps do). Files
-with --ops builtin run in any TFLite runtime, more slowly.
+By default, files have sparse operators, which need this package's delegate:
+keras_duspar.tflite.load() finds it, and docs/deploy.md tells how apps use it.
+Files with --ops builtin run in any TFLite runtime, more slowly.
 """
 
 import numpy as np
@@ -44,21 +44,21 @@ def add_rounding(parser):
         "--weights",
         default="float32",
         choices=("float32", "bfloat16", "int8"),
-        help="what kernels are rounded to; a quantized model has its own "
-        "(default: float32)",
+        help="what to round kernels to; a quantized model keeps its own "
+        "rounding (default: float32)",
     )
     parser.add_argument(
         "--representative",
         nargs="+",
         metavar="FILE",
-        help="recordings like those of the task: with --weights int8, operands "
-        "become integers, too, with ranges from them",
+        help="with --weights int8: typical recordings, whose ranges are used "
+        "to round operands to integers, too",
     )
     parser.add_argument(
         "--labels",
         metavar="FILE",
-        help="names of the classes, one per line or as a JSON list, kept in "
-        "what is made (default: those of the run or of the model)",
+        help="names of the classes to store, one per line or as a JSON list "
+        "(default: those of the run or model)",
     )
 
 
@@ -69,19 +69,19 @@ def add_arguments(parser):
     parser.add_argument(
         "--streaming",
         action="store_true",
-        help="take chunks of a stream instead of whole recordings",
+        help="take a stream chunk by chunk instead of whole recordings",
     )
     parser.add_argument(
         "--frames",
         type=positive(int),
         default=1,
         metavar="N",
-        help="frames that a chunk of a stream completes (default: 1)",
+        help="with --streaming: frames per call (default: 1)",
     )
     add_window(
         parser,
-        "with --streaming: how far a keyword spotter's scores look back, "
-        "which listening needs, such as 1 (default: to the beginning)",
+        "with --streaming: how far back a keyword spotter's scores look; "
+        "listening needs it, such as 1 (default: to the beginning)",
     )
     parser.add_argument(
         "--ops",
@@ -91,7 +91,10 @@ def add_arguments(parser):
         "delegate; builtin: runs everywhere (default: sparse)",
     )
     add_rounding(parser)
-    parser.add_argument("--task", help="what the model does, kept in the file")
+    parser.add_argument(
+        "--task",
+        help="name of the model's task to store (default: that of the run)",
+    )
     parser.add_argument(
         "--output-names",
         nargs="+",
@@ -101,8 +104,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--count",
         action="store_true",
-        help="with --ops builtin: add an output that counts zeros, to compare "
-        "the occupancy",
+        help="with --ops builtin: add an output that counts zeros, to read "
+        "the occupancy from",
     )
 
 

@@ -1,12 +1,11 @@
-"""Takes the noise out of a recording of speech.
+"""Removes noise from a recording of speech.
 
-Every channel is enhanced by itself. The output has the sample rate, the
-channels and the length of the input; what the model does not hear, above
-half of its own sample rate, is left out.
+Each channel is enhanced separately. The output keeps the sample rate, channels
+and length of the input, except that it has nothing above half of the model's
+own sample rate.
 """
 
 import json
-import os
 import pathlib
 import time
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from keras_duspar.cli import trained
 from keras_duspar.cli.main import CommandError
+from keras_duspar.cli.recordings import check_output
 from keras_duspar.cli.recordings import for_each
 from keras_duspar.cli.recordings import listening
 from keras_duspar.utils.audio_files import Resampler
@@ -26,21 +26,21 @@ def add_arguments(parser):
         "files",
         nargs="+",
         metavar="FILE",
-        help="the recording and the file to write, whose suffix says the "
-        "format; with --out, recordings; - reads stdin",
+        help="the recording and the file to write, whose suffix sets the "
+        "format; with --out, any number of recordings; - reads stdin",
     )
     parser.add_argument(
         "--out",
         metavar="FOLDER",
-        help="write into this folder, by the names of the recordings",
+        help="write to this folder, under the names of the recordings",
     )
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="replace files that are there; never the recording itself",
+        help="replace existing files, but never the recording itself",
     )
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object per line"
+        "--json", action="store_true", help="print one JSON object per line"
     )
     trained.add_arguments(parser, "se")
 
@@ -72,7 +72,7 @@ def find_outputs(arguments):
     folder = pathlib.Path(arguments.out)
     if not folder.is_dir():
         raise CommandError(
-            f"`--out` must be a folder. Received: {folder}, which is none."
+            f"`--out` must be a folder. Received: {folder}, which is not."
         )
     names = {p: "stdin.wav" if p == "-" else p for p in arguments.files}
     outputs = {p: folder / pathlib.Path(name).name for p, name in names.items()}
@@ -81,21 +81,6 @@ def find_outputs(arguments):
             "With `--out`, the recordings must have different names."
         )
     return outputs
-
-
-def check_output(noisy, clean, overwrite):
-    """Raises if a file must not be written."""
-    if not clean.is_file():
-        return
-    if noisy != "-" and os.path.exists(noisy) and clean.samefile(noisy):
-        raise CommandError(
-            f"{clean} is the recording itself, which is never overwritten: "
-            "name another file."
-        )
-    if not overwrite:
-        raise CommandError(
-            f"{clean} exists: `--overwrite` replaces it, or name another file."
-        )
 
 
 def enhance(model, noisy, clean):

@@ -1,11 +1,10 @@
 """Counts the false alarms per hour and the misses of a keyword spotter.
 
-The recordings of --speech, in which the words are not to be heard, are joined
-to a long stream, and those of --keywords, in folders named like their words,
-are put between them. The file is a streaming one that was converted with
---window. With --store, thresholds for a rate of false alarms are chosen and
-kept in the file. Choose them on other recordings than those that they are
-reported for.
+The recordings of --speech, which must not contain the words, are joined into a
+long stream, and those of --keywords, in folders named after their words, are
+inserted between them. The file must be a streaming one that was converted with
+--window. --store chooses thresholds for a rate of false alarms and keeps them
+in the file; choose them on other recordings than those you report results for.
 """
 
 import json
@@ -31,7 +30,7 @@ def add_arguments(parser):
         required=True,
         nargs="+",
         metavar="FOLDER",
-        help="recordings without the words, of speech and of noise",
+        help="recordings of speech and noise without the words",
     )
     parser.add_argument(
         "--keywords",
@@ -42,7 +41,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--list",
         metavar="FILE",
-        help="names of the recordings in --keywords to use, one per line "
+        help="file with the recordings in --keywords to use, one per line "
         "(default: all)",
     )
     parser.add_argument(
@@ -50,14 +49,14 @@ def add_arguments(parser):
         type=positive(float),
         default=float("inf"),
         metavar="H",
-        help="at most so much of --speech (default: all)",
+        help="use at most so many hours of --speech (default: all)",
     )
     parser.add_argument(
         "--rate",
         type=positive(float),
         default=0.5,
         metavar="R",
-        help="false alarms per hour and word to choose thresholds for "
+        help="with --store: the false alarms per hour and word to aim at "
         "(default: 0.5)",
     )
     parser.add_argument(
@@ -70,15 +69,17 @@ def add_arguments(parser):
         type=int,
         default=0,
         metavar="N",
-        help="of the order of the recordings (default: 0)",
+        help="seed of the order of the recordings (default: 0)",
     )
     parser.add_argument(
         "--plot",
         metavar="FILE",
-        help="draw misses against false alarms per hour",
+        help="plot misses against false alarms per hour to this file",
     )
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object instead of a table"
+        "--json",
+        action="store_true",
+        help="print one JSON object instead of a table",
     )
 
 

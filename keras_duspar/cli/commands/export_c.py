@@ -1,9 +1,8 @@
 """Writes a model as two C files for a microcontroller.
 
-The model is a .keras file or the folder of a training run. The folder gets a
-header and a source in C99 with everything from samples to outputs, which need
-no library, and a program that compares them with Keras. What the model needs
-of flash, memory and MACs is printed.
+The folder receives a C99 header and source that hold everything from samples to
+outputs and need no library, and a program that compares their results with
+Keras. The command prints the flash, memory and MACs that the model needs.
 """
 
 from keras_duspar.cli.argument_types import add_window
@@ -13,16 +12,16 @@ from keras_duspar.cli.commands import convert
 def add_arguments(parser):
     """Adds the arguments of the command."""
     convert.add_model(parser)
-    parser.add_argument("folder", help="where the files go")
+    parser.add_argument("folder", help="the folder to write to")
     parser.add_argument(
         "--name",
-        help="how files and functions are called (default: as the folder)",
+        help="name of the files and functions (default: that of the folder)",
     )
-    add_window(parser, "average over the last seconds, not over everything")
+    add_window(parser, "average over the last seconds only")
     parser.add_argument(
         "--detector",
         metavar="FILE",
-        help="a .tflite file that keeps thresholds, and the window",
+        help="a .tflite file whose thresholds and window to use",
     )
     convert.add_rounding(parser)
 

@@ -1,8 +1,7 @@
-"""Writes a page that runs a model on the microphone of a browser.
+"""Writes a page that runs a model on the microphone in a browser.
 
-The model is a .keras file or the folder of a training run. The folder can be
-put on any host of files; "python -m http.server --directory FOLDER" shows it
-here.
+Any static host can serve the folder; "python -m http.server --directory FOLDER"
+serves it on this machine.
 """
 
 from keras_duspar.cli.argument_types import add_window
@@ -12,7 +11,7 @@ from keras_duspar.cli.commands import convert
 def add_arguments(parser):
     """Adds the arguments of the command."""
     convert.add_model(parser)
-    parser.add_argument("folder", help="where the files go")
+    parser.add_argument("folder", help="the folder to write to")
     parser.add_argument(
         "--title", help="the page's title (default: the model's name)"
     )

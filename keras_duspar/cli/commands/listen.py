@@ -1,12 +1,14 @@
-"""Tells the words that a microphone hears, and enhances what it hears.
+"""Prints words from a microphone as they are spoken; can enhance the sound.
 
-The sound comes from the microphone, from the standard input ("-", 16-bit
-samples at --rate), or from a file, which is played as if it happened now. On a
-terminal the level of the sound, the occupancy and the share of the processor
+The sound comes from the microphone, from the standard input ("-": 16-bit
+samples at --rate) or from a file, which is heard in real time unless --fast is
+given. On a terminal, the sound level, the occupancy and the processor's load
 are shown below the words.
 """
 
 import json
+import pathlib
+import sys
 import time
 
 import numpy as np
@@ -16,6 +18,7 @@ from keras_duspar.cli.argument_types import add_threshold
 from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.main import CommandError
 from keras_duspar.cli.main import explaining
+from keras_duspar.cli.recordings import check_output
 from keras_duspar.cli.sound import Meter
 from keras_duspar.cli.sound import blocks_of
 from keras_duspar.cli.sound import display
@@ -30,24 +33,29 @@ def add_arguments(parser):
         nargs="?",
         default="microphone",
         metavar="SOURCE",
-        help="microphone, - or a file (default: microphone)",
+        help="microphone, - or a file (default: %(default)s)",
     )
     parser.add_argument(
         "--model",
         metavar="MODEL",
-        help="name of a preset, or a streaming .tflite file that was converted "
-        f"with --window (default: the preset {trained.DEFAULTS['kws']}, or "
-        "none with --enhance)",
+        help="a preset, or a streaming .tflite file that was converted with "
+        f"--window (default: the preset {trained.DEFAULTS['kws']}, or none "
+        "with --enhance)",
     )
     parser.add_argument(
         "--enhance",
         metavar="MODEL",
         help="a preset or a streaming .tflite file that enhances speech, such "
-        f"as {trained.DEFAULTS['se']}: what it makes is played, or written to "
-        "--output",
+        f"as {trained.DEFAULTS['se']}; the enhanced sound is played, or "
+        "written to --output",
     )
     parser.add_argument(
-        "--output", metavar="FILE", help="where enhanced sound is written"
+        "--output", metavar="FILE", help="write the enhanced sound to this file"
+    )
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace --output if it exists, but never the recording itself",
     )
     add_threshold(parser)
     parser.add_argument(
@@ -55,16 +63,16 @@ def add_arguments(parser):
         type=positive(int),
         default=SAMPLE_RATE,
         metavar="HZ",
-        help="rate of the microphone or of - (default: %(default)s)",
+        help="sample rate of the microphone or of - (default: %(default)s)",
     )
     parser.add_argument("--device", help="name or number of the microphone")
     parser.add_argument(
         "--fast",
         action="store_true",
-        help="do not wait for a file's sound to pass",
+        help="read a file as fast as possible, not in real time",
     )
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object per event"
+        "--json", action="store_true", help="print one JSON object per event"
     )
 
 
@@ -72,6 +80,9 @@ def run(arguments):
     """Runs the command."""
     if arguments.output is not None and arguments.enhance is None:
         raise CommandError("`--output` needs `--enhance`.")
+    if arguments.output is not None:
+        output = pathlib.Path(arguments.output)
+        check_output(arguments.source, output, arguments.overwrite)
     detector, enhancer = load(arguments)
     runners = [detector.source] if detector else []
     meter = Meter([*runners, *([enhancer] if enhancer else [])])
@@ -109,7 +120,7 @@ def load(arguments):
 
 def listen(blocks, detector, enhancer, meter, play, as_json):
     """Runs the models on the blocks until there are no more."""
-    late = enhancer.delay if enhancer else 0
+    late, heard = enhancer.delay if enhancer else 0, 0
     with display(meter) as show:
         for samples, rate in blocks:
             began, events, sound = time.perf_counter(), [], []
@@ -119,6 +130,7 @@ def listen(blocks, detector, enhancer, meter, play, as_json):
                 if enhancer is not None:
                     sound = enhancer.push(samples, rate)
             meter.add(samples, rate, time.perf_counter() - began)
+            heard += len(events)
             for event in events:
                 show(describe(event, meter, as_json))
             if sound:
@@ -126,6 +138,9 @@ def listen(blocks, detector, enhancer, meter, play, as_json):
                 play(sound[late:])
                 late = max(0, late - len(sound))
             show(None)
+    if detector is not None and not heard:
+        note = f"no word was heard in {meter.seconds:.1f} s"
+        print(f"keras-duspar listen: {note}.", file=sys.stderr)
 
 
 def describe(event, meter, as_json):

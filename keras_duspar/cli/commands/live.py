@@ -1,8 +1,8 @@
-"""Serves a page that shows and plays what the models make of a microphone.
+"""Serves a page that runs the models on your microphone.
 
 Words appear on a scrolling spectrogram, one key switches between the original
-and the enhanced sound, and bars tell the occupancy of every layer as it
-changes. Only this machine can see the page.
+and the enhanced sound, and bars show the occupancy of each layer as it changes.
+The page can be opened on this machine only.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def add_arguments(parser):
             f"--{name}",
             default=trained.DEFAULTS[task],
             metavar="MODEL",
-            help="name of a preset, or a streaming .tflite file that "
+            help="a preset or a streaming .tflite file that "
             f"{trained.TASKS[task][1]} (default: %(default)s)",
         )
     add_threshold(parser)
@@ -38,8 +38,7 @@ def add_arguments(parser):
         type=port,
         default=8765,
         metavar="N",
-        help="of the page's address; 0: any that is free (default: "
-        "%(default)s)",
+        help="port of the page; 0 takes any free one (default: %(default)s)",
     )
 
 

@@ -1,7 +1,7 @@
 """Lists the pretrained models that come with the package.
 
-Each is a model for one of the commands spot, understand and enhance, by its
-name as --model. With names, everything that their cards say.
+Each works with one of the commands spot, understand and enhance, which take its
+name as --model. With names given, the whole cards of these models are printed.
 """
 
 import json
@@ -16,10 +16,10 @@ from keras_duspar.utils.tables import text_table
 def add_arguments(parser):
     """Adds the arguments of the command."""
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="whose cards to print"
+        "names", nargs="*", metavar="NAME", help="presets whose cards to print"
     )
     parser.add_argument(
-        "--json", action="store_true", help="one card per line, as JSON"
+        "--json", action="store_true", help="print one card per line, as JSON"
     )
 
 

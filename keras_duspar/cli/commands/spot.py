@@ -1,7 +1,6 @@
-"""Tells which word is spoken in a recording.
+"""Names the word spoken in a recording.
 
-Use --every for long recordings: each window of one second is answered
-separately.
+For long recordings, --every gives an answer for each window of one second.
 """
 
 import json
@@ -28,26 +27,26 @@ def add_arguments(parser):
         type=positive(int),
         default=1,
         metavar="N",
-        help="how many words to name, the best first (default: 1)",
+        help="how many words to print, the most likely first (default: 1)",
     )
     parser.add_argument(
         "--every",
         type=positive(float),
         metavar="SECONDS",
-        help="answer again and again, after so many seconds of the recording",
+        help="give an answer every so many seconds of the recording",
     )
     add_window(
-        parser, "how much is heard for each answer of --every (default: 1)", 1.0
+        parser, "how much each answer of --every listens to (default: 1)", 1.0
     )
     parser.add_argument(
         "--threshold",
         type=probability,
         default=0.0,
         metavar="P",
-        help="leave out answers of a probability below P (default: 0)",
+        help="leave out answers with a probability below P (default: 0)",
     )
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object per line"
+        "--json", action="store_true", help="print one JSON object per line"
     )
 
 

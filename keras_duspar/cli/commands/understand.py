@@ -1,4 +1,4 @@
-"""Tells what a spoken command asks for."""
+"""Names the intents of a spoken command, in order."""
 
 import itertools
 import json
@@ -19,7 +19,7 @@ def add_arguments(parser):
     )
     trained.add_arguments(parser, "slu")
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object per line"
+        "--json", action="store_true", help="print one JSON object per line"
     )
 
 
