@@ -56,6 +56,8 @@ fuzz:
 	done
 	KERAS_BACKEND=tensorflow $(PY) -m tests.fuzz.hostile \
 	  --seconds $(FUZZ_SECONDS)
+	KERAS_BACKEND=tensorflow $(PY) -m tests.fuzz.exported \
+	  --seconds $(FUZZ_SECONDS)
 
 # Less than the developer's environment, which will do if it is there.
 $(VENV)/.demo: pyproject.toml

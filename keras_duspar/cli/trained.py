@@ -12,6 +12,7 @@ from keras_duspar.cli.main import CommandError
 from keras_duspar.cli.main import explaining
 from keras_duspar.models import preset_files
 from keras_duspar.utils import checks
+from keras_duspar.utils import model_files
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 TASKS = {
@@ -118,13 +119,11 @@ class KerasModel:
 
     def __init__(self, path, task, labels=None):
         file, config = find_run(path)
-        import keras  # noqa: PLC0415
-
         from keras_duspar import models  # noqa: PLC0415
         from keras_duspar.streaming import Stream  # noqa: PLC0415
 
         try:
-            model = keras.saving.load_model(file, compile=False)
+            model = model_files.load_model(file)
         except Exception as e:  # of many kinds, for files that are no models
             reason = (str(e).strip() or type(e).__name__).splitlines()[0]
             raise CommandError(f"{file} cannot be loaded: {reason}") from e

@@ -110,8 +110,8 @@ def export_c(
     )
     source = Source(lowered, name, settings_of(lowered, detector))
     folder.mkdir(parents=True, exist_ok=True)
-    for path, text in source.files().items():
-        files.write(folder / path, text)
+    texts = source.files().items()
+    files.write_all({folder / path: text for path, text in texts})
     if report is not None:
         report(source.footprint())
     return folder
@@ -251,6 +251,7 @@ class Source:
         ]
         for kind, names in (("operation", used), ("product", products)):
             rows = [f"  [{n}] = {n.lower()}," for n in sorted(names)]
+            rows = rows or ["  0,"]  # C has no empty list
             size = f"{kind.upper()}S"
             parts.append(
                 f"static {kind}* const {name}_{kind}s[{size}] = {{\n"
@@ -302,7 +303,12 @@ class Source:
 
     def _expected(self):
         """What the model computes of the noise of the self-test."""
-        values = self.lowered.expected(_TEST_HOPS)
+        hops, outputs = _TEST_HOPS, self.lowered.outputs
+        values = self.lowered.expected(hops)
+        # Pools and windows may need more until an output comes.
+        while any(v.size < x.size for v, x in zip(values, outputs)):
+            hops *= 2
+            values = self.lowered.expected(hops)
         sizes = ", ".join(str(value.size) for value in values)
         name = self.name
         # An integer more or less in an operand changes the third digit.
@@ -310,12 +316,14 @@ class Source:
         largest = max(1.0, *(np.abs(value).max() for value in values))
         text = self._define(
             {
-                "TEST_HOPS": _TEST_HOPS,
+                "TEST_HOPS": hops,
                 "TOLERANCE": f"{tolerance * largest:.3g}f",
             }
         )
         text += f"\n\nstatic const int {name}_sizes[] = {{{sizes}}};\n"
-        return text + _array(f"float {name}_expected", np.concatenate(values))
+        values = np.concatenate(values)
+        text += f"static float {name}_latest[{values.size}];\n"
+        return text + _array(f"float {name}_expected", values)
 
 
 def _array(declaration, values):

@@ -2,7 +2,6 @@
 
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 import zlib
@@ -81,10 +80,10 @@ def export_web(
         )
     folder.mkdir(parents=True, exist_ok=True)
     about = describe(lowered, title)
-    files.write(folder / "model.json", json.dumps(about))
-    files.write(folder / "model.bin", encode(lowered))
-    for path in WEB.iterdir():
-        shutil.copyfile(path, folder / path.name)
+    contents = {path.name: path.read_bytes() for path in WEB.iterdir()}
+    contents["model.json"] = json.dumps(about)
+    contents["model.bin"] = encode(lowered)
+    files.write_all({folder / name: data for name, data in contents.items()})
     return folder
 
 

@@ -7,6 +7,7 @@ import json
 import pathlib
 
 from keras_duspar.utils import checks
+from keras_duspar.utils import model_files
 
 FOLDER = pathlib.Path(__file__).parent.parent / "presets"
 CARD = "card.json"
@@ -68,10 +69,7 @@ def from_preset(name):
     model.summary()
     ```
     """
-    import keras  # noqa: PLC0415
-
-    path = preset_folder(name) / KERAS
-    return keras.saving.load_model(path, compile=False)
+    return model_files.load_model(preset_folder(name) / KERAS)
 
 
 def names_preset(name):

@@ -117,6 +117,7 @@ class File:
         ]
         main = model.subgraphs[0]
         self.ends = [_integers(main.inputs), _integers(main.outputs)]
+        self._check_tensors(model.signatureDefs or ())
         if not self.signatures:
             names = map(self._own_names, self.ends)
             self.signatures = [Signature("", *names)]
@@ -124,6 +125,23 @@ class File:
             _text(entry.name): contents[entry.buffer]
             for entry in model.metadata or ()
         }
+
+    def _check_tensors(self, definitions):
+        """Raises if a tensor is named that there is not; -1 stands for none."""
+        named = [(self.tensors[0], end) for end in self.ends]
+        for tensors, graph in zip(self.tensors, self.graphs):
+            for operator in graph:
+                named += [(tensors, operator.inputs)]
+                named += [(tensors, operator.outputs)]
+        for i, (found, made) in enumerate(zip(self.signatures, definitions)):
+            # The first one is what is run, in the main graph.
+            tensors = self.tensors[made.subgraphIndex if i else 0]
+            for names in (found.inputs, found.outputs):
+                named.append((tensors, names.values()))
+        for tensors, indices in named:
+            for index in indices:
+                if not -1 <= index < len(tensors):
+                    raise ValueError(f"tensor {index} of {len(tensors)}")
 
     def _own_names(self, indices):
         """Inputs or outputs of a file without signatures, by their tensors."""

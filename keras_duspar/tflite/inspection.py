@@ -116,11 +116,17 @@ def _custom_operator(operator, tensors):
     )
     return {
         "name": operator.custom,
-        "features": tensors[operator.inputs[0]].shape[-1],
-        "units": tensors[operator.outputs[0]].shape[-1],
+        "features": _width(operator.inputs, tensors),
+        "units": _width(operator.outputs, tensors),
         "weights": kernel if kernel is None else tensors[kernel].dtype,
         "options": _read_options(operator.options),
     }
+
+
+def _width(indices, tensors):
+    """The last size of the first tensor; others' operators may have none."""
+    shape = tensors[indices[0]].shape if indices else ()
+    return shape[-1] if shape else None
 
 
 def _read_options(content):

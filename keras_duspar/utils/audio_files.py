@@ -211,6 +211,21 @@ class Resampler:
         return self._stream.resample_chunk(block, last=last).T
 
 
+class _Sink(io.FileIO):
+    """A file that keeps the first error: encoders lose those of the end."""
+
+    error = None
+
+    def write(self, data):
+        written = 0
+        try:
+            while written < len(data):
+                written += super().write(data[written:])
+        except OSError as e:
+            self.error = self.error or e
+        return written
+
+
 @contextlib.contextmanager
 def writing(path, rate, channels, subtype=None):
     """Writes an audio file, whole or not at all.
@@ -241,14 +256,22 @@ def writing(path, rate, channels, subtype=None):
         subtype = None
     if path.is_dir():
         raise AudioFileError(path, "cannot be written: it is a folder")
+    sink = None
     try:
-        with (
-            files.replacing(path) as part,
-            soundfile.SoundFile(
-                part, "w", rate, channels, subtype, format=format
-            ) as file,
-        ):
-            yield lambda audio: file.write(np.ascontiguousarray(audio.T))
-    except (soundfile.SoundFileError, OSError) as e:
+        with files.replacing(path) as part:
+            with (
+                _Sink(part, "w+b") as sink,
+                soundfile.SoundFile(
+                    sink, "w", rate, channels, subtype, format=format
+                ) as file,
+            ):
+                yield lambda audio: file.write(np.ascontiguousarray(audio.T))
+            if sink.error is not None:
+                raise sink.error
+    except (soundfile.SoundFileError, OSError, AssertionError):
+        if sink is not None and sink.error is not None:
+            e = sink.error  # soundfile only knows that less was written
+        elif isinstance(e, AssertionError):
+            raise
         reason = getattr(e, "strerror", None) or str(e).rstrip(".")
         raise AudioFileError(path, f"cannot be written: {reason}") from e

@@ -1,9 +1,12 @@
 """Files: where one may be made, and nothing half-done."""
 
 import contextlib
+import errno
 import os
 import pathlib
 import tempfile
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def check_writable(path):
@@ -14,6 +17,8 @@ def check_writable(path):
         expected, problem = "be the name of a file", ", which is a folder"
     elif not path.parent.is_dir():
         expected = "lie in a folder that exists"
+    elif path.exists() and not path.is_file():
+        expected, problem = "be the name of a file", ", which is a device"
     elif not os.access(path.parent, os.W_OK):
         expected = "lie in a folder that can be written to"
     else:
@@ -28,7 +33,8 @@ def replacing(path):
     """Yields a path to write to; the file takes its place once it is whole.
 
     A process that is killed, a block that raises or a disk that is full
-    leaves what was there before.
+    leaves what was there before. A link stays one: the file that it leads to
+    is replaced.
 
     Args:
         path: `pathlib.Path` of the file.
@@ -36,6 +42,9 @@ def replacing(path):
     Yields:
         The `pathlib.Path` of an empty file beside it, with the same suffix.
     """
+    target, path = path, pathlib.Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "is no file that can be replaced", target)
     handle, name = tempfile.mkstemp(
         path.suffix, f".{path.stem}-", dir=path.parent
     )
@@ -50,14 +59,28 @@ def replacing(path):
         with open(part, "rb") as file:
             os.fsync(file.fileno())
         os.replace(part, path)
+    except OSError as e:
+        if e.errno in _FULL and e.filename is None:  # writing does not tell
+            e.filename = str(target)
+        raise
     finally:
         part.unlink(missing_ok=True)
 
 
 def write(path, data):
     """Writes bytes or text to a file, whole or not at all."""
-    with replacing(path) as part:
-        if isinstance(data, str):
-            part.write_text(data, encoding="utf-8")
-        else:
+    write_all({path: data})
+
+
+def write_all(contents):
+    """Writes files that belong together: if one cannot be written, none is.
+
+    Args:
+        contents: Dictionary of `pathlib.Path` to bytes or text.
+    """
+    with contextlib.ExitStack() as stack:
+        for path, data in contents.items():
+            part = stack.enter_context(replacing(path))
+            if isinstance(data, str):
+                data = data.encode()
             part.write_bytes(data)

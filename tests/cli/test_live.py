@@ -275,6 +275,31 @@ def test_who_does_not_read(monkeypatch):
         assert not thread.is_alive()
 
 
+def test_hundreds_of_connections(address, rng):
+    """They say nothing, or half of a request: others are answered."""
+    port = int(address.rsplit(":", 1)[1])
+    beginnings = (
+        b"",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ",
+        b"GET /stream HTTP/1.1\r\nUpgrade: websocket\r\n",
+        bytes(range(256)),
+    )
+    with contextlib.ExitStack() as stack:
+        for i in range(400):
+            other = socket.create_connection(("127.0.0.1", port), 60)
+            stack.enter_context(other)
+            with contextlib.suppress(OSError):
+                other.sendall(beginnings[i % len(beginnings)])
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            assert answer.status == 200
+        visitor = Visitor(address, 16000, "float32")
+        visitor.send(rng.normal(0, 0.1, 8000).astype("float32"))
+        visitor.receive(4000)
+        visitor.socket.close()
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        assert answer.status == 200
+
+
 def page_events(page):
     """Words and times in the page's list, in the order of time."""
     text = page.run("document.getElementById('events').innerText")

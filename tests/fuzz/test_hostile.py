@@ -2,9 +2,11 @@
 
 import json
 
+import flatbuffers
 import pytest
 
 from keras_duspar.tflite import description
+from keras_duspar.tflite import flatbuffer
 from tests.conftest import ROOT
 from tests.fuzz import hostile
 
@@ -81,3 +83,34 @@ def test_descriptions_that_do_not_fit(key, value, tmp_path):
             del bad[key]
         with pytest.raises(ValueError, match="metadata 'keras_duspar'"):
             target.read(write(bad))
+
+
+def test_tensors_that_there_are_not(tmp_path):
+    """An operator of a file names one; another file's operator has none."""
+    target = hostile.TARGETS["tflite"]()
+    schema = flatbuffer.schema()
+    path = tmp_path / "a.tflite"
+
+    def write(change):
+        model = schema.ModelT.InitFromObj(
+            schema.Model.GetRootAsModel(target.good, 0)
+        )
+        graph = model.subgraphs[0]
+        codes = [code.builtinCode for code in model.operatorCodes]
+        custom = codes.index(flatbuffer.CUSTOM)
+        change(next(o for o in graph.operators if o.opcodeIndex == custom))
+        builder = flatbuffers.Builder()
+        builder.Finish(model.Pack(builder), b"TFL3")
+        path.write_bytes(builder.Output())
+
+    def lost(operator):
+        operator.inputs = [9999]
+
+    def bare(operator):
+        operator.inputs = operator.outputs = []
+
+    write(lost)
+    with pytest.raises(ValueError, match="damaged .tensor 9999 of"):
+        target.read(path)
+    write(bare)
+    target.read(path)

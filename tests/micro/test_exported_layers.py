@@ -5,9 +5,13 @@ import numpy as np
 import pytest
 
 import keras_duspar
+from keras_duspar import audio
 from keras_duspar.streaming import Stream
 from tests.helpers import assert_close
 from tests.helpers import to_numpy
+from tests.kits.tools import run
+from tests.micro.compiled import FLAGS
+from tests.micro.compiled import compiler
 from tests.micro.compiled import export
 from tests.micro.compiled import samples_of
 from tests.tflite.conftest import make_audio
@@ -138,6 +142,20 @@ def test_layers_and_operations(tmp_path):
     for make in LAYERS.values():
         outputs.append(features_model(*make())(inputs))
     check_features(keras.Model(inputs, outputs), tmp_path)
+
+
+def test_outputs_that_come_seldom(tmp_path):
+    """The program that compares waits for them, and keeps the last ones."""
+    for name, layers in {
+        "late": [audio.TemporalPooling(7), audio.TemporalPooling(9)],
+        "between": [L.MaxPooling1D(5)],  # none in the last of 48 hops
+    }.items():
+        keras_duspar.export_c(
+            features_model(*layers), tmp_path, name=name, report=None
+        )
+        sources = [f"{name}.c", f"{name}_test.c", "-o", name]
+        run(compiler(), *FLAGS, *sources, folder=tmp_path)
+        assert "passed" in run(f"./{name}", folder=tmp_path)
 
 
 def test_audio_before_the_front_end_and_without_padding(tmp_path):
