@@ -52,7 +52,7 @@ class Config(trainer.Config):
         0.5, "share of training pairs that get the noise of another pair"
     )
     variety: float = setting(
-        0.5,
+        0.0,
         "share of training segments that are made to sound like other "
         "recordings: voices, microphones, rooms, noises and levels",
     )
