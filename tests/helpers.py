@@ -119,3 +119,11 @@ def skip_unless_deployable():
         native.library_path()
     except FileNotFoundError:
         pytest.skip("the native library is not built: make native")
+
+
+def check_occupancy(first, second):
+    """The counts of two runners: rounding may turn the sign of an entry."""
+    found, expected = first.occupancy(), second.occupancy()
+    assert found.keys() == expected.keys() != set()
+    for layer, operands in found.items():
+        assert operands == pytest.approx(expected[layer], abs=1e-3)
