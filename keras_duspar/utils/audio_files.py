@@ -268,10 +268,10 @@ def writing(path, rate, channels, subtype=None):
                 yield lambda audio: file.write(np.ascontiguousarray(audio.T))
             if sink.error is not None:
                 raise sink.error
-    except (soundfile.SoundFileError, OSError, AssertionError):
-        if sink is not None and sink.error is not None:
-            e = sink.error  # soundfile only knows that less was written
-        elif isinstance(e, AssertionError):
+    except (soundfile.SoundFileError, OSError, AssertionError) as error:
+        # Of a full disk, soundfile only knows that less was written.
+        found = getattr(sink, "error", None) or error
+        if isinstance(found, AssertionError):
             raise
-        reason = getattr(e, "strerror", None) or str(e).rstrip(".")
-        raise AudioFileError(path, f"cannot be written: {reason}") from e
+        reason = getattr(found, "strerror", None) or str(found).rstrip(".")
+        raise AudioFileError(path, f"cannot be written: {reason}") from found

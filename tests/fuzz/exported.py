@@ -53,17 +53,19 @@ def _convolution(rng):
     )
 
 
-def _recurrent(rng):
-    names = ["DuSpaR"] * 3 + ["SpaR"] * 2 + ["MinGRU", "LiGRU", "IRNN"]
-    name = rng.choice([*names, "GRU", "LSTM"])
+def _recurrent(rng, rounded):
+    names = ["DuSpaR"] * 3 + ["SpaR"] * 2
+    if not rounded:
+        names += ["MinGRU", "LiGRU", "IRNN", "GRU", "LSTM"]
+    name = rng.choice(names)
     kind = getattr(keras_duspar, name, None) or getattr(L, name)
     # Widths around the tiles of the machine.
     return kind(rng.choice([1, 3, 4, 5, 8, 13, 16, 31]), return_sequences=True)
 
 
-# Layers that take and give time steps of features.
+# Layers that take and give time steps of features, beside recurrent ones.
 MIDDLE = (
-    *(_recurrent, _recurrent, _recurrent, _convolution),
+    *(_convolution, _convolution),
     lambda rng: L.Dense(rng.randrange(1, 20), _activation(rng)),
     lambda rng: L.DepthwiseConv1D(
         rng.randrange(1, 4), depth_multiplier=rng.randrange(1, 3)
@@ -81,8 +83,13 @@ MIDDLE = (
 )
 
 
-def random_model(rng):
-    """A model of random layers, and whether averages may be windows."""
+def random_model(rng, rounded=False):
+    """A model of random layers, and its shape.
+
+    Args:
+        rng: A `random.Random`.
+        rounded: Boolean, whether its weights can be rounded.
+    """
     shape = rng.choice(["features", "words", "enhancer"])
     if shape == "features":
         x = inputs = keras.Input((None, rng.randrange(1, 24)))
@@ -99,8 +106,9 @@ def random_model(rng):
         x = frames = audio.Frames(length, hop, padding="full")(x)
         x = L.Dense(rng.randrange(1, 24), "relu")(x)
     for _ in range(rng.randrange(1, 5)):
-        if shape == "enhancer":  # whose frames all come back
-            x = _recurrent(rng)(x)
+        # All frames of an enhancer come back.
+        if shape == "enhancer" or rng.randrange(3) == 0:
+            x = _recurrent(rng, rounded)(x)
         else:
             x = rng.choice(MIDDLE)(rng)(x)
     if shape == "enhancer":
@@ -122,11 +130,11 @@ def random_model(rng):
 def export(rng, folder):
     """Writes a random model; returns what it is, or why it cannot be."""
     keras.utils.clear_session()
+    options = {"weights": rng.choice(["float32", "bfloat16", "int8"])}
     try:
-        model, shape = random_model(rng)
+        model, shape = random_model(rng, options["weights"] != "float32")
     except ValueError as e:  # of Keras: layers that do not fit
         return None, str(e)
-    options = {"weights": rng.choice(["float32", "bfloat16", "int8"])}
     if options["weights"] == "int8" and rng.randrange(2):
         noise = np.random.default_rng(1).normal(
             0, 0.1, (1, *((4096,) if shape != "features" else (64, 1)))

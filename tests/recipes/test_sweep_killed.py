@@ -75,13 +75,13 @@ def undisturbed(command, out):
     from sweeping import grid
     from sweeping import results
     from sweeping import trial as trials
+    from tasks import TASKS
 
     options, settings = sweep.parse([*command[2:], str(out)])
     settings["backend"] = "tensorflow"
     rows = []
-    for trial in grid.trials(
-        trials.TASKS["kws"].config_class, options.grid, settings
-    ):
+    config_class = TASKS["kws"].recipe_class().config_class
+    for trial in grid.trials(config_class, options.grid, settings):
         path = out / "runs" / trial.name
         job = "kws", trial.config.to_dict(), path, ["sweep.py"]
         assert trials.run(*job) is None
