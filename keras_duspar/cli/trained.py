@@ -24,7 +24,7 @@ TASKS = {
 DEFAULTS = {
     "kws": "kws_duspar_128_commands12",
     "slu": "slu_duspar_128_commands31",
-    "se": "se_duspar_116_vbd",
+    "se": "se_duspar_116_everyday",
 }
 
 

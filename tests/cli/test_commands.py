@@ -318,7 +318,7 @@ def test_presets(preset, noise, tmp_path, capsys):
         assert main(arguments) == 2
         assert "must be a preset, one of small" in capsys.readouterr().err
     assert main(["enhance", str(path), "b.wav"]) == 2
-    assert "'se_duspar_116_vbd'" in capsys.readouterr().err
+    assert "'se_duspar_116_everyday'" in capsys.readouterr().err
 
 
 @pytest.mark.any_backend

@@ -161,7 +161,10 @@ def test_presets_by_their_names(capsys):
     assert json.loads(capsys.readouterr().out)[0]["path"] == name
     for arguments, message in [
         (["enhance", "a.wav", "b.wav", "--model", name], f"{name} spots words"),
-        (["listen", "a.wav", "--model", DEFAULTS["se"]], "se_duspar_116_vbd e"),
+        (
+            ["listen", "a.wav", "--model", DEFAULTS["se"]],
+            "se_duspar_116_everyday e",
+        ),
         (["inspect", "nope"], "a preset, one of kws_"),
         (["spot", "a.wav", "--model", "nope"], "or a file or folder that"),
     ]:
