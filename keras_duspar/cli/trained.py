@@ -11,8 +11,8 @@ import numpy as np
 from keras_duspar.cli.main import CommandError
 from keras_duspar.cli.main import explaining
 from keras_duspar.models import preset_files
+from keras_duspar.utils import archives
 from keras_duspar.utils import checks
-from keras_duspar.utils import model_files
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
 TASKS = {
@@ -123,7 +123,7 @@ class KerasModel:
         from keras_duspar.streaming import Stream  # noqa: PLC0415
 
         try:
-            model = model_files.load_model(file)
+            model = archives.load_model(file)
         except Exception as e:  # of many kinds, for files that are no models
             reason = (str(e).strip() or type(e).__name__).splitlines()[0]
             raise CommandError(f"{file} cannot be loaded: {reason}") from e

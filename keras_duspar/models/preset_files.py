@@ -6,8 +6,8 @@ Needs no Keras, so that their `.tflite` files run without it.
 import json
 import pathlib
 
+from keras_duspar.utils import archives
 from keras_duspar.utils import checks
-from keras_duspar.utils import model_files
 
 FOLDER = pathlib.Path(__file__).parent.parent / "presets"
 CARD = "card.json"
@@ -69,7 +69,7 @@ def from_preset(name):
     model.summary()
     ```
     """
-    return model_files.load_model(preset_folder(name) / KERAS)
+    return archives.load_model(preset_folder(name) / KERAS)
 
 
 def names_preset(name):

@@ -13,10 +13,10 @@ from keras_duspar.quantization import quantize
 from keras_duspar.quantization.model import check_model as check_built
 from keras_duspar.quantization.model import check_ranges
 from keras_duspar.tflite import encoding
+from keras_duspar.utils import archives
 from keras_duspar.utils import backends
 from keras_duspar.utils import checks
 from keras_duspar.utils import files
-from keras_duspar.utils import model_files
 from keras_duspar.utils.batches import list_batches
 from keras_duspar.utils.configs import keep_about
 from keras_duspar.utils.nesting import all_layers
@@ -231,7 +231,7 @@ def load_model(model):
     """A model that can be converted: loaded if a path is given."""
     if isinstance(model, pathlib.Path):
         try:
-            model = model_files.load_model(model)
+            model = archives.load_model(model)
         except Exception as e:
             raise ValueError(
                 "`model` must be a .keras file that can be loaded. Received: "

@@ -11,7 +11,7 @@ import keras_duspar
 from keras_duspar import quantization
 from keras_duspar import tflite
 from keras_duspar.rounding import scheme
-from keras_duspar.utils import model_files
+from keras_duspar.utils import archives
 from trainer import distributed
 from trainer.errors import TrainingError
 from trainer.run_folder import RunFolder
@@ -95,7 +95,7 @@ def load_start(start):
     problem = "where there is no model"
     if file.is_file():
         try:
-            return model_files.load_model(file)
+            return archives.load_model(file)
         except Exception as error:  # of many kinds, for files of other kinds
             reason = (str(error).strip() or type(error).__name__).splitlines()
             problem = f"which is damaged or no model: {reason[0]}"

@@ -14,7 +14,7 @@ import keras_duspar
 from keras_duspar import tflite
 from keras_duspar.cli import main
 from keras_duspar.models import preset_files
-from keras_duspar.utils import model_files
+from keras_duspar.utils import archives
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.any_backend
@@ -64,7 +64,7 @@ def test_archives_that_unpack_to_more_than_a_model(
         lambda: tflite.convert(path, tmp_path / "a.tflite"),
         lambda: keras_duspar.export_c(path, tmp_path / "c"),
         lambda: keras_duspar.export_web(path, tmp_path / "page"),
-        lambda: model_files.load_model(path),
+        lambda: archives.load_model(path),
     ):
         with pytest.raises(ValueError, match=message):
             door()
@@ -101,7 +101,7 @@ def test_sizes_that_are_not_true(good):
     assert content.count(size) == 2
     good.write_bytes(content.replace(size, (1000).to_bytes(4, "little")))
     with pytest.raises(Exception, match="CRC|truncated|signature|File"):
-        model_files.load_model(good)
+        archives.load_model(good)
 
 
 def test_models_of_zeros_are_no_bombs(tmp_path):
@@ -109,7 +109,7 @@ def test_models_of_zeros_are_no_bombs(tmp_path):
     model = make_model(keras.layers.Dense(3000, kernel_initializer="zeros"))
     model.save(path)
     rewrite(path, {}, compression=zipfile.ZIP_DEFLATED)
-    assert len(model_files.load_model(path).weights) == 2
+    assert len(archives.load_model(path).weights) == 2
 
 
 def test_paths_that_leave_the_folder(good, tmp_path):
@@ -131,7 +131,7 @@ def test_paths_that_leave_the_folder(good, tmp_path):
     before = sorted(tmp_path.rglob("*"))
     # Some versions of Keras refuse it.
     with contextlib.suppress(ValueError):
-        model_files.load_model(inner / "model.keras")
+        archives.load_model(inner / "model.keras")
     assert sorted(tmp_path.rglob("*")) == before
     assert not outside.exists()
 
@@ -142,7 +142,7 @@ def test_code_is_not_run(good, tmp_path, capsys):
     layer = keras.layers.Lambda(lambda x: x + 1)
     make_model(layer).save(path)
     with pytest.raises(Exception, match="[Ll]ambda"):
-        model_files.load_model(path)
+        archives.load_model(path)
     # Names of functions that are no layers.
     with zipfile.ZipFile(good) as archive:
         config = json.loads(archive.read("config.json"))

@@ -71,8 +71,8 @@ BAD = [
     (silent, "b.wav", "silent"),
     (almost_silent, "b.wav", "silent"),
     (wrong_rate, "b.wav", "44100 Hz instead of 16000 Hz"),
-    (no_audio, "b.wav", "no audio file"),
-    (no_audio, "b.flac", "no audio file"),
+    (no_audio, "b.wav", "not an audio file"),
+    (no_audio, "b.flac", "not an audio file"),
     (missing, "b.wav", "does not exist"),
 ]
 

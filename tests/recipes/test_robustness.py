@@ -104,6 +104,6 @@ def test_bad_settings(run, tmp_path, capsys):
 def test_the_model_is_that_of_the_run(run):
     config = json.loads((run / "config.json").read_text())
     assert config["labels"][:3] == ["silence", "unknown", "yes"]
-    assert config["gain_db"] == [-30.0, 6.0]
+    assert config["gain_db"] == [-10.0, 6.0]
     model = keras.models.load_model(run / "model.keras")
     assert model.output_shape[-1] == 12

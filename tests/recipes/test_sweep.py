@@ -211,7 +211,7 @@ def test_every_column_of_the_table(tmp_path, kws):
         "options": "{}",
         "sizes": "[70, 35, 35]",
         "gate_biases": "[0.0, 0.0]",
-        "gain_db": "[-30.0, 6.0]",
+        "gain_db": "[-10.0, 6.0]",
         "noise_snr": "[0.0, 30.0]",
         "trial": "duspar-8-seed0",
         "status": "finished",
