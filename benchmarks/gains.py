@@ -95,16 +95,17 @@ def draw(rows, path):
             axis.plot(us, float(score), "o", color=color)
             if row["occupancy"]:
                 text += f", {row['occupancy']} %"
+            # Those on the right are written below, out of the others' way.
             right = us > max(float(r["microseconds"]) for r in timed) / 2
             axis.annotate(
                 text,
                 (us, float(score)),
                 textcoords="offset points",
-                xytext=(-6 if right else 6, 4),
+                xytext=(-6, -12) if right else (6, 4),
                 ha="right" if right else "left",
                 fontsize=8,
             )
-        axis.set_xlim(left=0)
+        axis.set_xlim(0, 1.15 * max(float(r["microseconds"]) for r in timed))
         axis.margins(y=0.5)
         axis.set_xlabel("microseconds per frame")
         axis.set_ylabel(label)
