@@ -1,14 +1,16 @@
 """Makes a preset of the package out of a finished run.
 
     python recipes/make_preset.py runs/kws-duspar-128 kws_duspar_128_words30
+    python recipes/make_preset.py --again kws_duspar_128_words30
     python recipes/make_preset.py --page
 
 The run's model is converted with float32, bfloat16 and int8 weights, each for
 whole recordings and for streams. On validation data the fastest that is no
 worse than float32 is chosen, and tested on the test data. The folder
 `keras_duspar/presets/NAME` gets `model.keras`, `model.tflite`,
-`streaming.tflite` and `card.json`, which says all that was found. `--page`
-writes `docs/presets.md` out of the cards.
+`streaming.tflite` and `card.json`, which says all that was found. `--again`
+converts the files of a preset anew, as a later converter may make them faster,
+and `--page` writes `docs/presets.md` out of the cards.
 """
 
 import argparse
@@ -30,10 +32,14 @@ from keras_duspar import tflite
 from keras_duspar.models import preset_files
 from keras_duspar.models import preset_texts
 from keras_duspar.utils import files
+from keras_duspar.utils.audio_files import SAMPLE_RATE
 from preset_card import TABLES
 from preset_card import File
 from preset_card import describe
 from preset_card import enhanced
+from preset_card import sample_audio
+from preset_card import sample_outputs
+from preset_card import timed
 from trainer.command import open_run
 from trainer.errors import TrainingError
 from trainer.run_folder import RunFolder
@@ -106,12 +112,22 @@ def main(arguments=None):
         help="where the preset's folder is made (default: in the package)",
     )
     parser.add_argument(
+        "--again",
+        nargs="+",
+        metavar="NAME",
+        default=[],
+        help="convert these presets anew and time them; scores stay, as the "
+        "outputs must",
+    )
+    parser.add_argument(
         "--page", action="store_true", help="write docs/presets.md anew"
     )
     options = parser.parse_args(arguments)
     try:
         if options.run is not None:
             make(options)
+        for name in options.again:
+            make_again(pathlib.Path(options.out) / name)
         if options.page:
             files.write(PAGE, page())
     except (TrainingError, DataError, ValueError) as error:
@@ -156,6 +172,72 @@ def make(options):
         card |= {"keras_weights": options.keras_weights, "bytes": sizes}
     files.write(folder / preset_files.CARD, json.dumps(card, indent=1) + "\n")
     print(preset_texts.card_text(card))
+
+
+def make_again(folder):
+    """Converts the files of a preset anew, in place."""
+    if not (folder / preset_files.CARD).is_file():
+        raise TrainingError(
+            "`--again` must name presets that are there. Received: "
+            f"{folder.name}, which is not in {folder.parent}."
+        )
+    card = json.loads((folder / preset_files.CARD).read_text("utf-8"))
+    model = keras.models.load_model(folder / preset_files.KERAS, compile=False)
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        kinds = list(card["compared"])
+        for kind in kinds:
+            (scratch / kind).mkdir()
+            convert(model, scratch / kind, kind)
+        keep_detector(folder, scratch / card["weights"])
+        for name in (preset_files.WHOLE, preset_files.STREAMING):
+            check_equal(folder / name, scratch / card["weights"] / name)
+        times = time_per_frame(scratch, kinds, speech(10))
+        for name in (preset_files.WHOLE, preset_files.STREAMING):
+            content = (scratch / card["weights"] / name).read_bytes()
+            files.write(folder / name, content)
+    for kind, found in times.items():
+        card["compared"][kind]["us_per_frame"] = found
+    card["us_per_frame"], card["timed"] = times[card["weights"]], timed()
+    card["bytes"] = file_sizes(folder)
+    card["sample"] = sample_outputs(folder)
+    files.write(folder / preset_files.CARD, json.dumps(card, indent=1) + "\n")
+    print(preset_texts.card_text(card))
+
+
+def keep_detector(old, new):
+    """The thresholds that were chosen for a file go into its new one."""
+    about = tflite.inspect(old / preset_files.STREAMING).description
+    if about.get("detector"):
+        kept = about["detector"]
+        thresholds = dict(zip(about["labels"], kept["thresholds"]))
+        tflite.store_detector(
+            new / preset_files.STREAMING,
+            thresholds,
+            kept["smoothing"],
+            kept["refractory"],
+        )
+
+
+def check_equal(old, new):
+    """Raises unless two files make the same of a sound, up to rounding."""
+    audio = speech(2)[np.newaxis]
+    before, after = (
+        next(iter(y.values())) if isinstance(y, dict) else y
+        for y in (tflite.load(path)(audio) for path in (old, new))
+    )
+    far = float(abs(after - before).max()) / max(float(abs(before).max()), 1e-9)
+    if far > 1e-3:
+        raise TrainingError(
+            f"{old.parent.name}/{old.name} makes something else of the same "
+            f"sound once it is converted anew, by {far:.1g} of the largest "
+            "output: make the preset of its run."
+        )
+
+
+def speech(seconds):
+    """Some seconds of the sound that cards are made with."""
+    return np.resize(sample_audio(), seconds * SAMPLE_RATE)
 
 
 def read_model(run):
@@ -203,25 +285,36 @@ def compare(task, model, kinds, scratch):
     compared = {}
     for weights in kinds:
         (scratch / weights).mkdir()
-        for name in (preset_files.WHOLE, preset_files.STREAMING):
-            streaming = name == preset_files.STREAMING
-            tflite.convert(
-                model,
-                scratch / weights / name,
-                streaming=streaming,
-                weights=weights,
-                # So that a `Detector` can listen with it.
-                window=1.0 if streaming and model.task == "kws" else None,
-            )
+        convert(model, scratch / weights, weights)
         whole = scratch / weights / preset_files.WHOLE
         compared[weights] = validate(task, File(whole))
         compared[weights]["bytes"] = whole.stat().st_size
         print(weights, compared[weights], flush=True)
-    paths = [scratch / kind / preset_files.STREAMING for kind in kinds]
     audio = np.concatenate([x.ravel() for x in task.unpadded("validation", 1)])
-    for weights, found in zip(kinds, tflite.measure(paths, audio)):
-        compared[weights]["us_per_frame"] = 1e6 * found.median
+    for weights, found in time_per_frame(scratch, kinds, audio).items():
+        compared[weights]["us_per_frame"] = found
     return compared
+
+
+def time_per_frame(scratch, kinds, audio):
+    """Microseconds of a streaming step of the files of each kind, in turn."""
+    paths = [scratch / kind / preset_files.STREAMING for kind in kinds]
+    found = tflite.measure(paths, audio)
+    return {kind: 1e6 * one.median for kind, one in zip(kinds, found)}
+
+
+def convert(model, folder, weights):
+    """Writes the two `.tflite` files of a preset into a folder."""
+    for name in (preset_files.WHOLE, preset_files.STREAMING):
+        streaming = name == preset_files.STREAMING
+        tflite.convert(
+            model,
+            folder / name,
+            streaming=streaming,
+            weights=weights,
+            # So that a `Detector` can listen with it.
+            window=1.0 if streaming and model.task == "kws" else None,
+        )
 
 
 def validate(task, file):

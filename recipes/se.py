@@ -56,6 +56,11 @@ class Config(trainer.Config):
         "share of training segments that are made to sound like other "
         "recordings: voices, microphones, rooms, noises and levels",
     )
+    other_speech: str | None = setting(
+        None,
+        "folder of Speech Commands, whose clean words are more voices and "
+        "microphones in training",
+    )
     mse_epochs: float = setting(
         200 / 280, "share of the epochs, from the first, with MSE alone"
     )
@@ -79,6 +84,9 @@ class SpeechEnhancement(trainer.Task):
     config_class = Config
     batches_class = EnhancementBatches
     best_by = ("-val_loss",)
+
+    def data_arguments(self):
+        return {"other_speech": self.config.other_speech}
 
     def build(self):
         return models.speech_enhancer(

@@ -15,6 +15,9 @@ MADE_NOISES = ("white", "pink", "hum", "clicks", "clicks", "babble", "babble")
 
 # Of each of them, so many recordings of so many seconds.
 MADE_RECORDINGS, MADE_SECONDS = 2, 20
+# Of the recorded noises that other voices get where there are pairs as well,
+# the share that is a pair's.
+PAIRED_NOISE = 0.75
 
 
 class NoisyBatches(Batches):
@@ -280,6 +283,8 @@ class EnhancementBatches(Batches):
         if not training:
             self.sorted_batches = 1
             self.lengths = self.lengths_of("clean")
+        # Published pairs, whose noise others may have, too.
+        self.pairs = [item for item in self.items if hasattr(item, "noisy")]
         drawn = any(getattr(i, "noise", i) is None for i in self.items)
         if drawn and not (data.noises and data.snrs_db):
             raise DataError(
@@ -304,9 +309,8 @@ class EnhancementBatches(Batches):
         if hasattr(item, "noisy"):
             noisy, clean = self._published(item)
             if self.training and rng.random() < self.swap_noise:
-                other = self.items[rng.integers(len(self.items))]
-                noise = np.subtract(*self._published(other))
-                noisy = clean + self.noise(noise, len(clean), rng)
+                noise = self._noise_of_pair(len(clean), rng)
+                noisy = clean + noise
             return noisy, clean
         clean = self.samples(item.clean)
         if item.noise is not None:
@@ -324,12 +328,19 @@ class EnhancementBatches(Batches):
         length = min(len(noisy), len(clean))
         return noisy[:length], clean[:length]
 
+    def _noise_of_pair(self, length, rng):
+        other = self.pairs[rng.integers(len(self.pairs))]
+        noise = np.subtract(*self._published(other))
+        return self.noise(noise, length, rng)
+
     def _draw_noise(self, length, rng):
         if self.training and rng.random() < self.made_noise:
             kind = rng.choice(MADE_NOISES)
             others = rng.integers(len(self.items), size=8)
             voices = [self.samples(self.items[i].clean) for i in others]
             return acoustics.noise(rng, kind, length, voices)
+        if self.pairs and rng.random() < PAIRED_NOISE:
+            return self._noise_of_pair(length, rng)
         noises = self.data.noises
         return self.noise(noises[rng.integers(len(noises))], length, rng)
 

@@ -8,6 +8,7 @@ from datasets import composed_commands
 from datasets import decoding
 from datasets import fluent_commands
 from datasets import mixing
+from datasets import other_voices
 from datasets import speech_commands
 from datasets import synthetic
 from datasets import voicebank_demand
@@ -48,8 +49,10 @@ def load(
         words: String, the classes of `"kws"`. `"all"`: all words of the data.
             `"commands12"`: ten commands, unknown and silence.
             Default: `"all"`.
-        other_speech: Folder of speech without the commands, whose seconds
-            are further unknown words in training. Default: `None`.
+        other_speech: Folder of further speech in training. For the twelve
+            classes it has none of the commands, and its seconds are unknown
+            words. For `"se"` it is a folder of Speech Commands, whose clean
+            words are more voices and microphones. Default: `None`.
 
     Returns:
         A `Dataset`.
@@ -57,13 +60,21 @@ def load(
     base.check_choice("task", task, tuple(TASKS))
     base.check_choice("words", words, WORDS)
     twelve = task == "kws" and words == "commands12"
-    if other_speech is not None and not twelve:
+    if other_speech is not None and not (twelve or task == "se"):
         raise base.DataError(
-            '`other_speech` must be left out unless `words` is "commands12". '
-            f"Received: other_speech={other_speech!r}, words={words!r}."
+            '`other_speech` must be left out unless `task` is "se" or `words` '
+            f'is "commands12". Received: other_speech={other_speech!r}, '
+            f"task={task!r}, words={words!r}."
+        )
+    cache_dir = pathlib.Path(cache_dir or base.default_cache_dir())
+    if task == "se":
+        data = _load_pairs(folder, sizes, seed, cache_dir, workers, progress)
+        if other_speech is None:
+            return data
+        return other_voices.add(
+            data, other_speech, cache_dir, workers, progress
         )
     others = [] if other_speech is None else _speech(other_speech)
-    cache_dir = pathlib.Path(cache_dir or base.default_cache_dir())
     if folder is None:
         data = synthetic.load(task, sizes, seed, cache_dir, workers, progress)
         if twelve:
@@ -71,16 +82,12 @@ def load(
         return data
     if task == "kws":
         data = speech_commands.load(folder)
-    elif task == "slu":
+    else:
         if composed_commands.recognize(folder):
             return composed_commands.load(
                 folder, sizes, seed, cache_dir, workers, progress
             )
         data = fluent_commands.load(folder)
-    else:
-        path = pathlib.Path(folder).expanduser()
-        pairs = (path / voicebank_demand.FOLDERS["train"][0]).is_dir()
-        data = (voicebank_demand if pairs else mixing).load(path)
     if sizes is not None and not twelve:
         data = data.take(sizes)
     data = decoding.decode(
@@ -91,6 +98,19 @@ def load(
         data = commands12.select(data, held_out.values(), seed, others)
         data = data.take(sizes) if sizes else data
     return data
+
+
+def _load_pairs(folder, sizes, seed, cache_dir, workers, progress):
+    if folder is None:
+        return synthetic.load("se", sizes, seed, cache_dir, workers, progress)
+    path = pathlib.Path(folder).expanduser()
+    pairs = (path / voicebank_demand.FOLDERS["train"][0]).is_dir()
+    data = (voicebank_demand if pairs else mixing).load(path)
+    if sizes is not None:
+        data = data.take(sizes)
+    return decoding.decode(
+        data, cache_dir=cache_dir, workers=workers, progress=progress
+    )
 
 
 def _speech(folder):

@@ -1,6 +1,7 @@
 """A preset out of a small run, and the page of those in the package."""
 
 import json
+import shutil
 
 import keras
 import numpy as np
@@ -89,6 +90,39 @@ def test_files_and_card(run, folder, monkeypatch):
     whole, stream = tflite.load(NAME), tflite.load(NAME, streaming=True)
     assert whole.labels == labels and not whole.streaming
     assert stream.streaming and stream.weights == card["weights"]
+
+
+def test_again(folder, tmp_path, capsys):
+    """Converted anew, files say what they said, and keep their thresholds."""
+    import make_preset
+
+    shutil.copytree(folder / NAME, tmp_path / NAME)
+    stream = tmp_path / NAME / preset_files.STREAMING
+    tflite.store_detector(stream, {"yes": 0.93}, smoothing=0.2)
+    before = json.loads((tmp_path / NAME / preset_files.CARD).read_text())
+    detector = tflite.inspect(stream).description["detector"]
+    assert not make_preset.main(["--again", NAME, "--out", str(tmp_path)])
+    after = json.loads((tmp_path / NAME / preset_files.CARD).read_text())
+    assert tflite.inspect(stream).description["detector"] == detector
+    timed = {"us_per_frame", "timed", "compared"}
+    assert {k: v for k, v in after.items() if k not in timed} == {
+        k: v for k, v in before.items() if k not in timed
+    }
+    for kind, found in after["compared"].items():
+        assert found["accuracy"] == before["compared"][kind]["accuracy"]
+        assert found["us_per_frame"] > 0
+
+    # The scores in the card are not those of another model.
+    path = tmp_path / NAME / preset_files.KERAS
+    model = keras.models.load_model(path)
+    model.set_weights([1.1 * w for w in model.get_weights()])
+    model.save(path)
+    kept = stream.read_bytes()
+    assert make_preset.main(["--again", NAME, "--out", str(tmp_path)])
+    assert "something else of the same sound" in capsys.readouterr().err
+    assert stream.read_bytes() == kept
+    assert make_preset.main(["--again", "no", "--out", str(tmp_path)])
+    assert "`--again` must name presets" in capsys.readouterr().err
 
 
 def test_credit_names_all_data():
