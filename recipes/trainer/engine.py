@@ -16,6 +16,7 @@ from pages import run_page
 from trainer import budgeted_training
 from trainer import checkpoint
 from trainer import distributed
+from trainer import optimizers
 from trainer import quantized_training
 from trainer.errors import TrainingError
 
@@ -103,7 +104,7 @@ class Training:
             if self.budget is not None:
                 self.budget.set_model(self.twin)
                 self.budget.begin()
-            self.optimizer = optimizer(
+            self.optimizer = optimizers.adam(
                 self.config, rate, max(1, last - first) * len(self.batches)
             )
             self._compile(first)
@@ -275,23 +276,6 @@ class Training:
             highlight=False,
             soft_wrap=True,
         )
-
-
-def optimizer(config, rate, steps):
-    """AdamW, as the settings say.
-
-    Args:
-        config: A `Config`.
-        rate: Float, the learning rate at the start.
-        steps: Integer, steps until the schedule ends.
-    """
-    if config.schedule == "cosine":
-        rate = keras.optimizers.schedules.CosineDecay(rate, steps)
-    return keras.optimizers.AdamW(
-        rate,
-        weight_decay=config.weight_decay,
-        global_clipnorm=config.clipnorm or None,
-    )
 
 
 def evaluate(task, folder):

@@ -98,6 +98,53 @@ class Model:
         scaled = binary("MUL", self.y, scale, all_)
         return binary("ADD", scaled, shift, all_), gamma, beta
 
+    def slice(self, x, begin, end, shape, **masks):
+        bounds = [np.array(b, "int32") for b in (begin, end, [1] * len(begin))]
+        inputs = [x, *map(self.constant, bounds)]
+        kind = "StridedSliceOptions"
+        return self.graph.builtin(
+            "STRIDED_SLICE", inputs, shape, kind=kind, **masks
+        )
+
+    def window(self, calls, first=1, least=1.0, fused=0):
+        """What `SlidingMean` becomes, of the layer's outputs."""
+        ring = self.graph.input((1, calls, UNITS))
+        kept = (1, calls - 1, UNITS)
+        end = (1, calls - 1 + first, UNITS)
+        rest = self.slice(ring, (0, first, 0), end, kept)
+        joined = self.graph.builtin(
+            "CONCATENATION",
+            [rest, self.y],
+            (1, calls, UNITS),
+            kind="ConcatenationOptions",
+            axis=1,
+        )
+        sums = self.graph.builtin(
+            "SUM",
+            [joined, self.constant(np.array(1, "int32"))],
+            (1, UNITS),
+            kind="ReducerOptions",
+            keepDims=False,
+        )
+        most = self.slice(
+            sums, (0, 0), (0, -1), (1, UNITS - 1), beginMask=3, endMask=1
+        )
+        last = self.slice(sums, (0, -1), (0, 0), (1, 1), beginMask=1, endMask=3)
+        count = self.graph.builtin(
+            "MAXIMUM",
+            [last, self.constant(np.float32(least))],
+            (1, 1),
+            kind="MaximumMinimumOptions",
+        )
+        mean = self.graph.builtin(
+            "DIV",
+            [most, count],
+            (1, UNITS - 1),
+            kind="DivOptions",
+            fusedActivationFunction=fused,
+        )
+        return ring, joined, mean
+
     def run(self, *outputs, seed=1):
         """How many operators of ours there are, y, and the outputs."""
         handle = native.new_handle()
@@ -201,6 +248,37 @@ def test_norm():
     deviation = np.sqrt(y.var(axis=-1, keepdims=True) + 1e-3)
     expected = (y - y.mean(axis=-1, keepdims=True)) / deviation * gamma + beta
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("calls", [2, 3, 62])
+@pytest.mark.parametrize("least", [1.0, -1e9])
+def test_window(calls, least):
+    model = Model()
+    ring, joined, mean = model.window(calls, least=least)
+    count, y, old, new, found = model.run(ring, joined, mean)
+    assert count == 2
+    expected = np.concatenate([old[:, 1:], y], axis=1)
+    np.testing.assert_array_equal(new, expected)
+    sums = expected.astype("float64").sum(axis=1)
+    np.testing.assert_allclose(
+        found, sums[:, :-1] / max(sums[0, -1], least), rtol=1e-5, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("changes", [{"first": 0}, {"fused": RELU}])
+def test_other_windows_are_left_to_tflite(changes):
+    model = Model()
+    ring, joined, mean = model.window(5, **changes)
+    count, y, old, new, found = model.run(ring, joined, mean)
+    assert count == 1
+    first = changes.get("first", 1)
+    expected = np.concatenate([old[:, first : first + 4], y], axis=1)
+    np.testing.assert_array_equal(new, expected)
+    sums = expected.sum(axis=1)
+    expected = sums[:, :-1] / np.maximum(sums[:, -1:], 1)
+    if "fused" in changes:
+        expected = np.maximum(expected, 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_what_is_not_exactly_so_is_left_to_tflite():

@@ -134,7 +134,7 @@ def test_enhancement_gets_better_with_the_settings_of_the_demo(cache):
     """A narrow model, few sentences and few steps; all else as it is."""
     import se
     from trainer import config as configs
-    from trainer import engine
+    from trainer import optimizers
     from trainer import quantized_training
 
     steps = 16
@@ -145,7 +145,7 @@ def test_enhancement_gets_better_with_the_settings_of_the_demo(cache):
     model = task.build()
     quantized_training.start(task, model)
     trained = task.augmented(model)
-    optimizer = engine.optimizer(config, config.learning_rate, steps)
+    optimizer = optimizers.adam(config, config.learning_rate, steps)
     trained.compile(optimizer, task.loss(task.phase(0)))
     batches = task.batches("train", training=True)
     before = task.validate(model)

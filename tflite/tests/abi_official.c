@@ -35,7 +35,12 @@ SAME_VALUE(TFL_OPERATOR_FULLY_CONNECTED, kTfLiteBuiltinFullyConnected);
 SAME_VALUE(TFL_OPERATOR_LOGISTIC, kTfLiteBuiltinLogistic);
 SAME_VALUE(TFL_OPERATOR_MUL, kTfLiteBuiltinMul);
 SAME_VALUE(TFL_OPERATOR_MEAN, kTfLiteBuiltinMean);
+SAME_VALUE(TFL_OPERATOR_CONCATENATION, kTfLiteBuiltinConcatenation);
+SAME_VALUE(TFL_OPERATOR_DIV, kTfLiteBuiltinDiv);
+SAME_VALUE(TFL_OPERATOR_STRIDED_SLICE, kTfLiteBuiltinStridedSlice);
+SAME_VALUE(TFL_OPERATOR_MAXIMUM, kTfLiteBuiltinMaximum);
 SAME_VALUE(TFL_OPERATOR_NEG, kTfLiteBuiltinNeg);
+SAME_VALUE(TFL_OPERATOR_SUM, kTfLiteBuiltinSum);
 SAME_VALUE(TFL_OPERATOR_RSQRT, kTfLiteBuiltinRsqrt);
 SAME_VALUE(TFL_OPERATOR_SQUARED_DIFFERENCE, kTfLiteBuiltinSquaredDifference);
 SAME_VALUE(TFL_ACTIVATION_NONE, kTfLiteActNone);
@@ -53,6 +58,18 @@ SAME_PLACE(tfl_dense_params, keep_num_dims, TfLiteFullyConnectedParams,
            keep_num_dims);
 SAME_PLACE(tfl_binary_params, activation, TfLiteAddParams, activation);
 SAME_PLACE(tfl_binary_params, activation, TfLiteMulParams, activation);
+SAME_PLACE(tfl_binary_params, activation, TfLiteDivParams, activation);
+SAME_PLACE(tfl_join_params, axis, TfLiteConcatenationParams, axis);
+SAME_PLACE(tfl_join_params, activation, TfLiteConcatenationParams, activation);
+SAME_PLACE(tfl_reduce_params, keep_dims, TfLiteReducerParams, keep_dims);
+SAME_PLACE(tfl_slice_params, begin_mask, TfLiteStridedSliceParams, begin_mask);
+SAME_PLACE(tfl_slice_params, end_mask, TfLiteStridedSliceParams, end_mask);
+SAME_PLACE(tfl_slice_params, ellipsis_mask, TfLiteStridedSliceParams,
+           ellipsis_mask);
+SAME_PLACE(tfl_slice_params, new_axis_mask, TfLiteStridedSliceParams,
+           new_axis_mask);
+SAME_PLACE(tfl_slice_params, shrink_axis_mask, TfLiteStridedSliceParams,
+           shrink_axis_mask);
 SAME_SIZE(tfl_status, TfLiteStatus);
 
 SAME_PLACE(tfl_ints, size, TfLiteIntArray, size);

@@ -1,4 +1,4 @@
-/* Dense layers and normalizations of every kernel that the processor can run,
+/* Dense layers, normalizations and sums of every kernel that the processor can run,
  * against sums in double precision, over many sizes. */
 #include <math.h>
 #include <stdio.h>
@@ -84,6 +84,20 @@ static void test_norm(const duspar_variant* variant, size_t size) {
   free(gamma), free(beta), free(x), free(out);
 }
 
+static void test_sums(const duspar_variant* variant, size_t rows,
+                      size_t width) {
+  float* x = numbers(rows * width, false);
+  float* out = numbers(width, false);
+  variant->dense.add_rows(rows, width, x, out);
+  for (size_t i = 0; i < width; ++i) {
+    double sum = 0;
+    for (size_t row = 0; row < rows; ++row) sum += x[row * width + i];
+    CHECK(fabs(out[i] - sum) <= 1e-6 * (double)(rows + 1), "%s",
+          variant->name);
+  }
+  free(x), free(out);
+}
+
 /* Limits of the sigmoid, and what is no number. */
 static void test_limits(const duspar_variant* variant) {
   const float kernel[] = {1, 1, 1}, huge[] = {1000, -1000, NAN};
@@ -114,6 +128,9 @@ int main(void) {
         test_dense(variant, inputs, outputs, choice % 4 > 1, choice);
       }
       test_norm(variant, outputs);
+      for (size_t rows = 0; rows < 70; rows += 23) {
+        test_sums(variant, rows, outputs);
+      }
     }
     test_limits(variant);
     printf("%s\n", variant->name);

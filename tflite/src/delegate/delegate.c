@@ -52,6 +52,7 @@ static tfl_status take_patterns(tfl_context* context, tfl_delegate* base,
   for (int i = 0; i < count; ++i) {
     duspar_dense_pattern dense;
     duspar_norm_pattern norm;
+    duspar_window_pattern window;
     tfl_status status = TFL_OK;
     if (duspar_dense_match(context, plan, count, i, &dense)) {
       status = take(context, base, duspar_dense_registration(), dense.nodes,
@@ -59,6 +60,9 @@ static tfl_status take_patterns(tfl_context* context, tfl_delegate* base,
     } else if (duspar_norm_match(context, plan, count, i, &norm)) {
       status = take(context, base, duspar_norm_registration(), norm.nodes,
                     DUSPAR_NORM_NODES);
+    } else if (duspar_window_match(context, plan, count, i, &window)) {
+      status = take(context, base, duspar_window_registration(), window.nodes,
+                    DUSPAR_WINDOW_NODES);
     }
     if (status != TFL_OK) return status;
   }

@@ -46,6 +46,7 @@ tfl_registration duspar_log_mel_registration(void);
 /* And those of patterns.h. */
 tfl_registration duspar_dense_registration(void);
 tfl_registration duspar_norm_registration(void);
+tfl_registration duspar_window_registration(void);
 
 /* Returns the functions that run an operator, to give to TFLite. */
 tfl_registration duspar_node_registration(void* (*init)(tfl_context*,

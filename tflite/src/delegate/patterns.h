@@ -29,12 +29,25 @@ typedef struct duspar_norm_pattern {
   int x, epsilon, gamma, beta;
 } duspar_norm_pattern;
 
+/* The mean over the last calls of a stream: what came longest ago leaves a ring
+ * of sums, whose last column counts steps, and the newest comes in. */
+enum { DUSPAR_WINDOW_NODES = 7 };
+typedef struct duspar_window_pattern {
+  int nodes[DUSPAR_WINDOW_NODES];
+  int outputs[DUSPAR_WINDOW_NODES];
+  int old, newest, least; /* tensors; at least so many steps are counted */
+  int ring, mean;         /* the outputs that remain */
+  int calls, width;
+} duspar_window_pattern;
+
 /* Reads the pattern whose first node is `plan[at]`, of `count` nodes in the
  * order in which they run. Returns whether it is one. */
 bool duspar_dense_match(tfl_context* context, const int* plan, int count,
                         int at, duspar_dense_pattern* p);
 bool duspar_norm_match(tfl_context* context, const int* plan, int count, int at,
                        duspar_norm_pattern* p);
+bool duspar_window_match(tfl_context* context, const int* plan, int count,
+                         int at, duspar_window_pattern* p);
 
 /* The numbers of `tensor`, a constant of float32, float16 or int8 with scales,
  * as `count` floats. Returns whether all could be read. */

@@ -25,13 +25,18 @@ enum {
 enum { TFL_MEMORY_MAPPED = 1, TFL_MEMORY_PERSISTENT_READ_ONLY = 5 };
 enum {
   TFL_OPERATOR_ADD = 0,
+  TFL_OPERATOR_CONCATENATION = 2,
   TFL_OPERATOR_DEQUANTIZE = 6,
   TFL_OPERATOR_FULLY_CONNECTED = 9,
   TFL_OPERATOR_LOGISTIC = 14,
   TFL_OPERATOR_MUL = 18,
   TFL_OPERATOR_CUSTOM = 32,
   TFL_OPERATOR_MEAN = 40,
+  TFL_OPERATOR_DIV = 42,
+  TFL_OPERATOR_STRIDED_SLICE = 45,
+  TFL_OPERATOR_MAXIMUM = 55,
   TFL_OPERATOR_NEG = 59,
+  TFL_OPERATOR_SUM = 74,
   TFL_OPERATOR_RSQRT = 76,
   TFL_OPERATOR_SQUARED_DIFFERENCE = 99,
 };
@@ -58,7 +63,8 @@ typedef struct tfl_affine {
   int32_t quantized_dimension;
 } tfl_affine;
 
-/* The front of the options of FULLY_CONNECTED, and of ADD and MUL. */
+/* The front of the options of FULLY_CONNECTED; of ADD, MUL and DIV; and of
+ * CONCATENATION, SUM and STRIDED_SLICE. */
 typedef struct tfl_dense_params {
   int activation;
   int weights_format;
@@ -68,6 +74,23 @@ typedef struct tfl_dense_params {
 typedef struct tfl_binary_params {
   int activation;
 } tfl_binary_params;
+
+typedef struct tfl_join_params {
+  int axis;
+  int activation;
+} tfl_join_params;
+
+typedef struct tfl_reduce_params {
+  bool keep_dims;
+} tfl_reduce_params;
+
+typedef struct tfl_slice_params {
+  int begin_mask;
+  int end_mask;
+  int ellipsis_mask;
+  int new_axis_mask;
+  int shrink_axis_mask;
+} tfl_slice_params;
 
 typedef struct tfl_context tfl_context;
 typedef struct tfl_delegate tfl_delegate;

@@ -42,6 +42,8 @@ typedef struct duspar_dense_functions {
   /* Computes (x - mean) / sqrt(variance + epsilon) * gamma + beta. `out` may
    * be `x`. */
   void (*normalize)(const duspar_norm* norm, const float* x, float* out);
+  /* Computes the sums of the columns of x, a matrix of (rows, width). */
+  void (*add_rows)(size_t rows, size_t width, const float* x, float* out);
 } duspar_dense_functions;
 
 /* Whether bfloat16 holds all of these numbers. */

@@ -216,4 +216,27 @@ static void dense_normalize(const duspar_norm* norm, const float* x,
   }
 }
 
-#define DENSE_FUNCTIONS {dense_bytes, dense_pack, dense_run, dense_normalize}
+static void dense_add_rows(size_t rows, size_t width, const float* x,
+                           float* out) {
+  for (size_t at = 0; at < width; at += DENSE_TILE * VF_LANES) {
+    vf sums[DENSE_TILE];
+    const size_t rest = width - at;
+    const size_t vectors = (rest + VF_LANES - 1) / VF_LANES;
+    const size_t tile = vectors < DENSE_TILE ? vectors : DENSE_TILE;
+    for (size_t v = 0; v < DENSE_TILE; ++v) sums[v] = vf_set(0.0f);
+    for (size_t row = 0; row < rows; ++row) {
+      const float* from = x + row * width + at;
+      for (size_t v = 0; v < tile; ++v) {
+        const size_t done = v * VF_LANES;
+        sums[v] = vf_add(sums[v], vf_load_rest(from + done, rest - done));
+      }
+    }
+    for (size_t v = 0; v < tile; ++v) {
+      const size_t done = v * VF_LANES;
+      vf_store_rest(out + at + done, sums[v], rest - done);
+    }
+  }
+}
+
+#define DENSE_FUNCTIONS \
+  {dense_bytes, dense_pack, dense_run, dense_normalize, dense_add_rows}

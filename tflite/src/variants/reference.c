@@ -329,6 +329,15 @@ static void dense_normalize(const duspar_norm* norm, const float* x,
   }
 }
 
+static void dense_add_rows(size_t rows, size_t width, const float* x,
+                           float* out) {
+  for (size_t i = 0; i < width; ++i) {
+    double sum = 0;
+    for (size_t row = 0; row < rows; ++row) sum += x[row * width + i];
+    out[i] = (float)sum;
+  }
+}
+
 const duspar_variant duspar_variant_reference = {
     .name = "reference",
     .usable = usable,
@@ -343,5 +352,6 @@ const duspar_variant duspar_variant_reference = {
             [DUSPAR_FORMAT_INTEGER] = step_integer,
         },
     .log_mel = {log_mel_bytes, log_mel_pack, log_mel_run},
-    .dense = {dense_bytes, dense_pack, dense_run, dense_normalize},
+    .dense = {dense_bytes, dense_pack, dense_run, dense_normalize,
+              dense_add_rows},
 };
