@@ -1,5 +1,5 @@
-/* Dense layers, normalizations and sums of every kernel that the processor can run,
- * against sums in double precision, over many sizes. */
+/* Dense layers, normalizations and sums of every kernel that the processor can
+ * run, against sums in double precision, over many sizes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,8 +92,7 @@ static void test_sums(const duspar_variant* variant, size_t rows,
   for (size_t i = 0; i < width; ++i) {
     double sum = 0;
     for (size_t row = 0; row < rows; ++row) sum += x[row * width + i];
-    CHECK(fabs(out[i] - sum) <= 1e-6 * (double)(rows + 1), "%s",
-          variant->name);
+    CHECK(fabs(out[i] - sum) <= 1e-6 * (double)(rows + 1), "%s", variant->name);
   }
   free(x), free(out);
 }
