@@ -27,6 +27,18 @@ def room(rng, audio):
     return np.fft.irfft(spectrum, fast)[:size].astype("float32")
 
 
+def gusts(rng, length):
+    """Gains that rise and fall, as the noise of wind, waves and traffic does.
+
+    They have a standard deviation of 3 to 9 dB and change within 0.1 to 1 s.
+    """
+    step = rng.uniform(0.1, 1.0) * SAMPLE_RATE
+    points = np.arange(int(length / step) + 2) * step
+    gains_db = rng.uniform(3, 9) * rng.standard_normal(len(points))
+    gains_db = np.interp(np.arange(length), points, gains_db)
+    return (10 ** (gains_db / 20)).astype("float32")
+
+
 def noise(rng, kind, length, voices=()):
     """Noise of one of the kinds in `NOISES`, with a power of one.
 

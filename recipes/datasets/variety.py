@@ -23,6 +23,7 @@ BANDS_HZ = (0, 60, 150, 400, 1000, 2000, 3500, 5500, 8000)
 EQUALIZER_DB = 10.0
 # How often a pair gets each of these.
 MADE_NOISE, NO_NOISE, HISS, ROOM, NARROW = 0.25, 0.06, 0.5, 0.3, 0.2
+GUSTS = 0.3
 
 
 def vary(noisy, clean, rng, length):
@@ -50,6 +51,8 @@ def vary(noisy, clean, rng, length):
         # Of the room, too, a listener wants to hear.
         clean = acoustics.room(rng, clean)[: len(clean)]
     clean, noise = (_equalized(audio, rng) for audio in (clean, noise))
+    if rng.random() < GUSTS:
+        noise = acoustics.gusts(rng, len(noise)) * noise
     power = float(np.vdot(clean, clean))
     if rng.random() < HISS:
         hiss = acoustics.noise(rng, rng.choice(HISSES), len(clean))

@@ -275,6 +275,27 @@ def test_variety_changes_pitch_and_spectrum(monkeypatch):
     assert 5 < np.median(widths) < 20
 
 
+def test_variety_has_noise_that_rises_and_falls(monkeypatch):
+    monkeypatch.setattr(variety, "ROOM", 0)
+    monkeypatch.setattr(variety, "HISS", 0)
+    monkeypatch.setattr(variety, "MADE_NOISE", 0)
+    clean = tone(variety.longest(32000), 0.1, 2 * np.pi * 1000)
+
+    def deviation(share):
+        monkeypatch.setattr(variety, "GUSTS", share)
+        found = []
+        for noisy, target in varied(clean, 2, 60):
+            frames = (noisy - target).reshape(-1, 1600)
+            power = np.mean(frames**2, axis=1)
+            if power.all():
+                found.append(np.std(10 * np.log10(power)))
+        return np.array(found)
+
+    steady, rising = deviation(0), deviation(1)
+    assert steady.max() < 1.5
+    assert np.mean(rising > 2) > 0.9 and 3 < np.median(rising) < 9
+
+
 @pytest.mark.parametrize("seconds", [0.01, 0.5])
 def test_variety_of_short_and_silent_recordings(seconds):
     silence = np.zeros(int(seconds * 16000), "float32")
