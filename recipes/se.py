@@ -53,8 +53,9 @@ class Config(trainer.Config):
     )
     variety: float = setting(
         0.0,
-        "share of training segments that are made to sound like other "
-        "recordings: voices, microphones, rooms, noises and levels",
+        "share of the segments, in training and validation, that are made to "
+        "sound like other recordings: voices, microphones, rooms, noises, "
+        "levels",
     )
     other_speech: str | None = setting(
         None,
@@ -145,13 +146,17 @@ class SpeechEnhancement(trainer.Task):
             yield noisy[None, : self.validation_segment]
 
     def validate(self, model):
-        """The sum of losses over the beginnings of all utterances."""
-        count = len(self.data["validation"])
-        audio = np.zeros((2, count, self.validation_segment))
-        for i, pair in enumerate(self.utterances("validation")):
-            for side, samples in zip(audio, pair):
-                part = samples[: side.shape[1]]
-                side[i, : len(part)] = part
+        """The sum of losses over the beginnings of all utterances.
+
+        With `variety` they are varied, too: a model for other recordings is
+        not the one that is best in the room it was trained in.
+        """
+        batches = self.batches("validation")
+        length = self.validation_segment
+        audio = np.zeros((2, len(batches.items), length))
+        for i in range(len(batches.items)):
+            for side, samples in zip(audio, batches.beginning(i, length)):
+                side[i, : len(samples)] = samples
         noisy, clean = audio.astype("float32")
         if getattr(self, "scored_model", None) is not model:
             self.scored_model = model

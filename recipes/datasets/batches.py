@@ -252,9 +252,10 @@ class EnhancementBatches(Batches):
         swap_noise: Float in [0, 1], the share of published training pairs
             whose noise is exchanged for that of another pair, so that every
             speaker is heard in every noise. Default: 0.
-        variety: Float in [0, 1], the share of training segments that are made
-            to sound like other recordings: voices, microphones, rooms, noises
-            and levels (`datasets/variety.py`). Default: 0.
+        variety: Float in [0, 1], the share of training segments, and of what
+            `beginning()` returns, that are made to sound like other
+            recordings: voices, microphones, rooms, noises and levels
+            (`datasets/variety.py`). Default: 0.
     """
 
     def __init__(
@@ -295,6 +296,17 @@ class EnhancementBatches(Batches):
     def utterance(self, index, epoch=0):
         """The whole `(noisy, clean)` of an item, as 1D float32 arrays."""
         return self._pair(self.items[index], self.random(epoch, index))
+
+    def beginning(self, index, length):
+        """The first samples of an item, varied as those of training are.
+
+        They are the same each time: validation hears them.
+        """
+        noisy, clean = self.utterance(index)
+        rng = self.random(0, index)
+        if rng.random() < self.variety:
+            return self._varied(noisy, clean, 0, rng, length)
+        return noisy[:length], clean[:length]
 
     def _pair(self, item, rng):
         noisy, clean = self._mixture(item, rng)
@@ -364,7 +376,9 @@ class EnhancementBatches(Batches):
             spare = max(len(clean) - self.segment, 0)
             start = int(rng.integers(spare + 1)) if self.training else 0
             if self.training and rng.random() < self.variety:
-                pairs[-1] = self._varied(noisy, clean, start, rng)
+                pairs[-1] = self._varied(
+                    noisy, clean, start, rng, self.segment
+                )
                 start = 0
             starts.append(start)
         width = self.segment
@@ -377,11 +391,9 @@ class EnhancementBatches(Batches):
                 batch[side, row, : len(samples)] = samples
         return batch[0], batch[1]
 
-    def _varied(self, noisy, clean, start, rng):
-        end = start + variety.longest(self.segment)
-        return variety.vary(
-            noisy[start:end], clean[start:end], rng, self.segment
-        )
+    def _varied(self, noisy, clean, start, rng, length):
+        end = start + variety.longest(length)
+        return variety.vary(noisy[start:end], clean[start:end], rng, length)
 
     @property
     def signature(self):

@@ -225,6 +225,23 @@ def test_variety_is_for_its_share_of_the_training_segments():
             np.testing.assert_array_equal(one, other)
 
 
+def test_validation_hears_variety_too_and_always_the_same():
+    data = speech_data()
+    plain, all_ = (
+        EnhancementBatches(data, "validation", 2, variety=share)
+        for share in (0.0, 1.0)
+    )
+    for index in range(len(plain.items)):
+        noisy, clean = plain.utterance(index)
+        for one, whole in zip(plain.beginning(index, 4000), (noisy, clean)):
+            np.testing.assert_array_equal(one, whole[:4000])
+        heard = all_.beginning(index, 4000)
+        for one, again in zip(heard, all_.beginning(index, 4000)):
+            np.testing.assert_array_equal(one, again)
+            assert len(one) <= 4000
+        assert not np.array_equal(heard[0], noisy[:4000])
+
+
 def varied(clean, seconds=1, count=200, **only):
     """`(noisy, clean)` of many draws, out of speech with a little noise."""
     rng = np.random.default_rng(0)
