@@ -18,6 +18,7 @@ from trainer import checkpoint
 from trainer import distributed
 from trainer import optimizers
 from trainer import quantized_training
+from trainer import starting
 from trainer.errors import TrainingError
 
 
@@ -71,7 +72,7 @@ class Training:
         )
         model = task.build()
         if arrays is None:
-            quantized_training.start(task, model)
+            starting.start(task, model)
         quantized = self.progress.step > self.rounds_from * len(self.batches)
         if quantized:
             model = keras_duspar.quantize(model, self.config.quantize)
@@ -167,7 +168,7 @@ class Training:
         )
         started = time.monotonic() - progress.seconds
         for batch in dataset.as_numpy_iterator():
-            self._step(*self.task.feed(batch))
+            self._step(*self.task.feed_training(batch))
             self._show_path()
             advance()
             progress.seconds = time.monotonic() - started

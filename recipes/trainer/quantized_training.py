@@ -1,7 +1,6 @@
 """Quantization in a run: when it begins, and what it costs in the end."""
 
 import math
-import pathlib
 import shutil
 import tempfile
 
@@ -11,7 +10,6 @@ import keras_duspar
 from keras_duspar import quantization
 from keras_duspar import tflite
 from keras_duspar.rounding import scheme
-from keras_duspar.utils import archives
 from trainer import distributed
 from trainer.errors import TrainingError
 from trainer.run_folder import RunFolder
@@ -62,66 +60,6 @@ def check_job(config, job):
             "`quantize` must be left out with `--distributed`. Start from the "
             "run in one process: `--quantize int8 --start RUN`."
         )
-
-
-def start(task, model):
-    """Prepares a new model: with trained weights, or with data.
-
-    Args:
-        task: A `Task`.
-        model: The model.
-    """
-    if not task.config.start:
-        task.adapt(model)
-        return
-    trained = load_start(task.config.start)
-    if _parts(trained) != _parts(model):
-        raise TrainingError(
-            "`--start` must name a run of the same task and model. Received: "
-            f"{task.config.start}, {_described(trained)}, in place of "
-            f"{_described(model)}."
-        )
-    model.set_weights(trained.get_weights())
-
-
-def load_start(start):
-    """The model that `--start` names.
-
-    Args:
-        start: Path of a run folder or of a `.keras` file.
-    """
-    path = pathlib.Path(start).expanduser()
-    file = path / "model.keras" if path.is_dir() else path
-    problem = "where there is no model"
-    if file.is_file():
-        try:
-            return archives.load_model(file)
-        except Exception as error:  # of many kinds, for files of other kinds
-            reason = (str(error).strip() or type(error).__name__).splitlines()
-            problem = f"which is damaged or no model: {reason[0]}"
-    raise TrainingError(
-        f"`--start` must name a run or a .keras file. Received: {start}, "
-        f"{problem}"
-    )
-
-
-def _parts(model):
-    """The recurrent layers of a model, and the shapes of its weights."""
-    layers = [
-        type(layer).__name__
-        for layer in model.layers
-        if isinstance(layer, keras.layers.RNN)
-    ]
-    return layers, [tuple(weight.shape) for weight in model.weights]
-
-
-def _described(model):
-    """What a model is, in a few words."""
-    layers, shapes = _parts(model)
-    return (
-        f"a {model.name} of {' and '.join(layers)} with {len(shapes)} weights "
-        f"of {model.count_params():,} numbers"
-    )
 
 
 def begin(task, folder, model, trained):

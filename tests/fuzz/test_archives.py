@@ -77,11 +77,11 @@ def test_archives_that_unpack_to_more_than_a_model(
         assert main(list(map(str, command))) == 2
         assert "which no model does" in capsys.readouterr().err
     monkeypatch.syspath_prepend(ROOT / "recipes")
-    from trainer import quantized_training
+    from trainer import starting
     from trainer.errors import TrainingError
 
     with pytest.raises(TrainingError, match="which no model does"):
-        quantized_training.load_start(path)
+        starting.load_model(path, "start")
     folder = tmp_path / "presets" / "mine"
     folder.mkdir(parents=True)
     (folder / preset_files.CARD).write_text("{}")

@@ -125,7 +125,7 @@ def test_bad_settings(settings, message):
 
 
 def test_start(task, tmp_path):
-    from trainer import quantized_training
+    from trainer import starting
 
     trained = task.build()
     trained.name = "another_name"
@@ -133,7 +133,7 @@ def test_start(task, tmp_path):
     model = task.build()
     task.config.start = str(tmp_path)
     try:
-        quantized_training.start(task, model)
+        starting.start(task, model)
     finally:
         task.config.start = None
     for weight, other in zip(model.get_weights(), trained.get_weights()):
@@ -141,7 +141,7 @@ def test_start(task, tmp_path):
 
 
 def test_bad_start(task, tmp_path):
-    from trainer import quantized_training
+    from trainer import starting
     from trainer.errors import TrainingError
 
     model = task.build()
@@ -164,6 +164,6 @@ def test_bad_start(task, tmp_path):
         task.config.start = str(tmp_path / start)
         try:
             with pytest.raises(TrainingError, match=message):
-                quantized_training.start(task, model)
+                starting.start(task, model)
         finally:
             task.config.start = None

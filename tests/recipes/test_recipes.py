@@ -135,7 +135,7 @@ def test_enhancement_gets_better_with_the_settings_of_the_demo(cache):
     import se
     from trainer import config as configs
     from trainer import optimizers
-    from trainer import quantized_training
+    from trainer import starting
 
     steps = 16
     small = {"units": 16, "num_layers": 2, "sizes": [16, 8, 3]}
@@ -143,7 +143,7 @@ def test_enhancement_gets_better_with_the_settings_of_the_demo(cache):
     assert config.mask_floor == 0.5 and config.stoi_weight == 20
     task = se.SpeechEnhancement(config, progress=False)
     model = task.build()
-    quantized_training.start(task, model)
+    starting.start(task, model)
     trained = task.augmented(model)
     optimizer = optimizers.adam(config, config.learning_rate, steps)
     trained.compile(optimizer, task.loss(task.phase(0)))
