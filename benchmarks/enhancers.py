@@ -24,7 +24,7 @@ from inference import doc_tables
 from inference import lanes
 
 from datasets import sources
-from datasets.batches import EnhancementBatches
+from datasets.enhancement_batches import EnhancementBatches
 from keras_duspar import metrics
 from keras_duspar import models
 from keras_duspar import tflite

@@ -22,7 +22,7 @@ import soundfile
 
 import trainer
 import yaml_tables
-from datasets.batches import EnhancementBatches
+from datasets.enhancement_batches import EnhancementBatches
 from keras_duspar import losses
 from keras_duspar import metrics
 from keras_duspar import models

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from datasets import base
-from datasets.batches import EnhancementBatches
 from datasets.batches import IntentBatches
 from datasets.batches import KeywordBatches
 from datasets.batches import place
+from datasets.enhancement_batches import EnhancementBatches
 from tests.recipes.fake_data import command_data
 from tests.recipes.fake_data import noise
 from tests.recipes.fake_data import speech_data

@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from datasets import base
-from datasets.batches import EnhancementBatches
 from datasets.batches import IntentBatches
 from datasets.batches import KeywordBatches
+from datasets.enhancement_batches import EnhancementBatches
 from datasets.pipeline import to_dataset
 
 

@@ -12,7 +12,7 @@ from datasets import mixing
 from datasets import sources
 from datasets import speech_commands
 from datasets import voicebank_demand
-from datasets.batches import EnhancementBatches
+from datasets.enhancement_batches import EnhancementBatches
 
 pytestmark = pytest.mark.any_backend
 
