@@ -12,7 +12,7 @@ installed (`pip install keras-duspar[bench]`). In every turn of 64 frames the
 time of the call itself is taken, without copies; a figure is the median over
 the rounds with its quartiles. Written are tables (`interpreter.md`), all
 figures (`interpreter.json`) and plots. Files are converted once and kept in
-`OUT/files`. `DUSPAR_KERNEL=avx2` holds our kernels to AVX2, and LiteRT, too.
+`--files`. `DUSPAR_KERNEL=avx2` holds our kernels to AVX2, and LiteRT, too.
 
 Best run alone on one core: `taskset -c 1 nice -n -15 python ...`.
 """
@@ -78,6 +78,11 @@ def parse_arguments(arguments=None):
         "--out", default="build/bench", help="folder (default: build/bench)"
     )
     parser.add_argument(
+        "--files",
+        help="folder of converted files, which all kernels may share "
+        "(default: OUT/files)",
+    )
+    parser.add_argument(
         "--rounds", type=int, help="turns of each (default: 51)"
     )
     parser.add_argument(
@@ -126,7 +131,8 @@ class Bench:
         self.occupancies = stacks.OCCUPANCIES
         if options.quick:
             self.occupancies = (0.28, 0.5, 1.0)
-        store = model_files.Files(pathlib.Path(options.out) / "files")
+        folder = options.files or pathlib.Path(options.out) / "files"
+        store = model_files.Files(folder)
         self.peers = peers.Peers(store, dense_library(log), log)
 
     def measure(self, lanes, large=False):
@@ -185,6 +191,8 @@ class Bench:
 def main(arguments=None):
     """Measures, and writes tables, figures and plots."""
     options = parse_arguments(arguments)
+    out = pathlib.Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
     held_to_kernel = hold_litert(log)
     bench = Bench(options)
     chosen = stacks.SMALL if options.quick else stacks.STACKS
@@ -205,7 +213,6 @@ def main(arguments=None):
     if not options.quick:
         result["whole"] |= bench.whole()
     result["missing"] = bench.peers.missing
-    out = pathlib.Path(options.out)
     (out / "interpreter.json").write_text(json.dumps(result, indent=1))
     (out / "interpreter.md").write_text(doc_tables.page(result))
     figures.by_occupancy(result["stacks"], out / "occupancy.png")
