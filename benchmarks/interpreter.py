@@ -22,7 +22,6 @@ import json
 import os
 import pathlib
 import shlex
-import subprocess
 import sys
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -57,15 +56,6 @@ def dense_library(log):
     except OSError as e:
         log(f"left out: our own dense GRU ({e})")
         return None
-
-
-def hold_litert(log):
-    """Holds LiteRT to `DUSPAR_KERNEL`; returns whether that could be done."""
-    try:
-        return held.hold(os.environ.get("DUSPAR_KERNEL"))
-    except (OSError, subprocess.CalledProcessError) as e:
-        log(f"LiteRT uses all instructions that there are ({e})")
-        return False
 
 
 def parse_arguments(arguments=None):
@@ -193,7 +183,7 @@ def main(arguments=None):
     options = parse_arguments(arguments)
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
-    held_to_kernel = hold_litert(log)
+    held_to_kernel = held.hold_if_possible(log)
     bench = Bench(options)
     chosen = stacks.SMALL if options.quick else stacks.STACKS
     if options.stack:
