@@ -20,7 +20,7 @@ help:
 	@echo "make test-compat   the oldest and newest versions, Python 3.11-3.13 (slow)"
 	@echo "make wheels  the files of a release, in dist"
 	@echo "make test-wheels   installs them without a compiler (slow)"
-	@echo "make bench   measurements against peers, in build/bench (slow)"
+	@echo "make bench   measurements against peers, in build/bench (15 minutes)"
 	@echo "make studies experiments behind choices that were made (slow)"
 	@echo "make lint    style of the sources, types of the public interface"
 	@echo "make stubs   what editors and type checkers read, from the sources"
@@ -120,7 +120,7 @@ test-wheels: wheels
 	$(PY) tests/compat/dist.py dist
 
 # Tables, figures and plots in build/bench; needs nothing but what it installs,
-# and says what it leaves out. All of it takes about BENCH_TIME on a core that
+# and says what it leaves out. All of it takes a quarter of an hour on a core that
 # does nothing else, and each part runs alone, too. RUNS: trained models and
 # their recordings, as in RUNS="--run runs/kws-duspar-128 data/kws". PIN keeps it
 # on one core. Stacks in the interpreter are measured with each of KERNELS, so

@@ -93,15 +93,18 @@ def draw(rows, path):
         for row in timed:
             us, score = float(row["microseconds"]), row["score"]
             text = row["model"]
+            details = []
             if row["budget"]:
-                text += f", budget {row['budget']}"
+                details.append(f"budget {row['budget']}")
             if not score:
                 axis.axvline(us, color="0.45", ls=":", label=text)
                 continue
             color = "#c8553d" if row["budget"] else "#1f4e8c"
             axis.plot(us, float(score), "o", color=color)
             if row["occupancy"]:
-                text += f", {row['occupancy']} %"
+                details.append(f"{row['occupancy']} % of products")
+            if details:
+                text += "\n" + ", ".join(details)
             # Those on the right are written below, out of the others' way.
             right = us > max(float(r["microseconds"]) for r in timed) / 2
             axis.annotate(
