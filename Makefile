@@ -6,7 +6,8 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help setup native fuzz demo test test-presets test-nightly test-compat wheels test-wheels bench studies lint stubs web docs status notebooks clean
+.PHONY: help setup native fuzz demo test test-presets test-nightly test-compat wheels test-wheels bench bench-layers \
+  bench-models bench-kernels bench-training bench-streams studies lint stubs web docs status notebooks clean
 
 help:
 	@echo "make setup   the environment ($(VENV)) and the install"
@@ -19,7 +20,7 @@ help:
 	@echo "make test-compat   the oldest and newest versions, Python 3.11-3.13 (slow)"
 	@echo "make wheels  the files of a release, in dist"
 	@echo "make test-wheels   installs them without a compiler (slow)"
-	@echo "make bench   measurements against peers, in build/bench (slow)"
+	@echo "make bench   measurements against peers, in build/bench (15 minutes)"
 	@echo "make studies experiments behind choices that were made (slow)"
 	@echo "make lint    style of the sources, types of the public interface"
 	@echo "make stubs   what editors and type checkers read, from the sources"
@@ -118,30 +119,58 @@ wheels: setup
 test-wheels: wheels
 	$(PY) tests/compat/dist.py dist
 
-# Tables, figures and plots in build/bench. RUNS: trained models and their
-# recordings, as in RUNS="--run runs/kws-duspar-128 data/kws". PIN keeps it on
-# one core. Stacks in the interpreter are measured with each of KERNELS, so that
-# any machine shows what others have; the kernels in C with all that run here.
+# Tables, figures and plots in build/bench; needs nothing but what it installs,
+# and says what it leaves out. All of it takes a quarter of an hour on a core that
+# does nothing else, and each part runs alone, too. RUNS: trained models and
+# their recordings, as in RUNS="--run runs/kws-duspar-128 data/kws". PIN keeps it
+# on one core. Stacks in the interpreter are measured with each of KERNELS, so
+# that any machine shows what others have; the kernels in C with all that run
+# here.
 KERNELS ?= $(shell $(PY) -c "from keras_duspar import native as n; \
   print(*dict.fromkeys([n.kernels()[0], *(k for k in ('avx2', 'portable') \
   if k in n.kernels())]))")
-PIN ?= $(if $(shell command -v taskset),taskset -c 0)
-bench: setup
+PIN ?= $(if $(shell command -v taskset),taskset -c $(shell $(PY) -c \
+  "import os; print(max(os.sched_getaffinity(0)))"))
+BENCH := build/bench
+bench: bench-layers bench-models bench-kernels bench-training bench-streams
+
+# Recurrent layers in the interpreter, beside other runtimes.
+bench-layers: setup
 	-$(PY) -m pip install --quiet onnx onnxruntime
 	-$(PY) -m pip install --quiet --no-deps pyrnnoise
 	@set -e; for kernel in $(KERNELS); do DUSPAR_KERNEL=$$kernel \
-	  $(PIN) $(PY) benchmarks/interpreter.py $(RUNS) --out build/bench/$$kernel; \
+	  $(PIN) $(PY) benchmarks/interpreter.py $(RUNS) --rounds 15 \
+	  --statistic least --files $(BENCH)/files --out $(BENCH)/$$kernel; \
 	done
+
+# Presets on recordings of DATA, if it is there.
+bench-models: setup
+	mkdir -p $(BENCH)
 	DUSPAR_KERNEL=$(or $(filter avx2,$(KERNELS)),$(firstword $(KERNELS))) \
-	  $(PIN) $(PY) benchmarks/gains.py $(if $(wildcard $(DATA)),--data $(DATA))
-	$(PIN) $(PY) benchmarks/kernels.py
-	rm -f build/bench/training.txt
+	  $(PIN) $(PY) benchmarks/gains.py --rounds 61 \
+	  $(if $(wildcard $(DATA)),--data $(DATA)) \
+	  --write $(BENCH)/gains.csv --out $(BENCH)/gains.png
+
+# A step in C, and its instructions if valgrind is there.
+bench-kernels: setup
+	$(PIN) $(PY) benchmarks/kernels.py --rounds 31 --statistic least
 	@if command -v valgrind > /dev/null; then \
-	  $(PIN) $(PY) benchmarks/kernels.py --instructions; fi
+	  $(PY) benchmarks/kernels.py --instructions; fi
+
+# A training step, beside GRUs.
+bench-training: setup
+	mkdir -p $(BENCH)
+	rm -f $(BENCH)/training.txt
 	@set -e; for backend in $(BACKENDS); do for task in kws slu se; do \
-	  $(PIN) $(PY) benchmarks/training_time.py --backend $$backend --task $$task \
-	    --rounds 7 | tee -a build/bench/training.txt; \
+	  $(PIN) $(PY) benchmarks/training_time.py --backend $$backend \
+	    --task $$task --rounds 5 > $(BENCH)/training.part; \
+	  cat $(BENCH)/training.part; \
+	  cat $(BENCH)/training.part >> $(BENCH)/training.txt; \
 	done; done
+	rm $(BENCH)/training.part
+
+# Keras models chunk by chunk; recordings shared by threads.
+bench-streams: setup
 	KERAS_BACKEND=jax $(PIN) $(PY) benchmarks/stream_time.py
 	$(PY) benchmarks/threads.py
 

@@ -7,13 +7,13 @@ Rows of `benchmarks/gains.csv` are models. Whoever trains one fills in `task`,
 and names a streaming `file`; a model without a score is a line in the figure.
 Files run in turn on the recordings of the folders `kws` and `se` of DATA. Their
 occupancy and microseconds per frame, the least of the rounds, go into the
-table; what has no file keeps what it has. The figure is docs/gains.png. GRUs
-are those that `benchmarks/interpreter.py` has converted: no weights change
-their time.
+table; what has no file keeps what it has. The figure is docs/gains.png. The
+file "untrained GRU" is made: no weights change its time.
 """
 
 import argparse
 import csv
+import functools
 import os
 import pathlib
 import sys
@@ -21,6 +21,7 @@ import sys
 import matplotlib
 
 matplotlib.use("Agg")
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
@@ -29,7 +30,9 @@ import numpy as np
 import soundfile
 from inference import held
 from inference import lanes
+from inference import model_files
 from inference import timing
+from inference import trained_runs
 
 ROOT = pathlib.Path(__file__).parent.parent
 TABLE = ROOT / "benchmarks" / "gains.csv"
@@ -37,6 +40,7 @@ SCORES = {
     "kws": "Speech Commands 0.01, test, %",
     "se": "VoiceBank+DEMAND, test, PESQ-WB",
 }
+UNTRAINED_GRU = "untrained GRU"
 SECONDS = 4  # of recordings
 SUFFIXES = (".wav", ".flac")
 
@@ -55,21 +59,24 @@ def read_audio(folder):
     return np.concatenate(found)[: SECONDS * rate]
 
 
-def make_lane(row, data):
+def make_lane(row, data, store):
     """The lane of a row's file, or `None`."""
-    paths = sorted(ROOT.glob(row["file"])) if row["file"] else []
-    if not paths:
+    if not row["file"]:
         return None
-    part = lanes.FilePart(paths[0].read_bytes())
+    if row["file"] == UNTRAINED_GRU:
+        content = trained_runs.untrained_gru(store, row["task"])
+    else:
+        content = (ROOT / row["file"]).read_bytes()
+    part = lanes.FilePart(content)
     audio = read_audio(pathlib.Path(data) / row["task"])
     chunks = len(audio) // part.samples
     frames = audio[: chunks * part.samples].reshape(chunks, -1)
     return lanes.Lane(row["model"], frames, [(part, 1)])
 
 
-def measure(rows, data, rounds):
+def measure(rows, data, rounds, store):
     """Fills in occupancies and times."""
-    made = [(row, make_lane(row, data)) for row in rows]
+    made = [(row, make_lane(row, data, store)) for row in rows]
     made = [(row, lane) for row, lane in made if lane is not None]
     figures = timing.measure([lane for _, lane in made], rounds, "least")
     for (row, _), figure in zip(made, figures):
@@ -86,15 +93,18 @@ def draw(rows, path):
         for row in timed:
             us, score = float(row["microseconds"]), row["score"]
             text = row["model"]
+            details = []
             if row["budget"]:
-                text += f", budget {row['budget']}"
+                details.append(f"budget {row['budget']}")
             if not score:
                 axis.axvline(us, color="0.45", ls=":", label=text)
                 continue
             color = "#c8553d" if row["budget"] else "#1f4e8c"
             axis.plot(us, float(score), "o", color=color)
             if row["occupancy"]:
-                text += f", {row['occupancy']} %"
+                details.append(f"{row['occupancy']} % of products")
+            if details:
+                text += "\n" + ", ".join(details)
             # Those on the right are written below, out of the others' way.
             right = us > max(float(r["microseconds"]) for r in timed) / 2
             axis.annotate(
@@ -126,15 +136,26 @@ def main(arguments=None):
     parser.add_argument("--rounds", type=int, default=51)
     parser.add_argument("--table", default=TABLE, type=pathlib.Path)
     parser.add_argument(
+        "--write",
+        type=pathlib.Path,
+        help="the table with what was measured (default: --table)",
+    )
+    parser.add_argument(
+        "--files",
+        default=ROOT / "build" / "bench" / "files",
+        help="folder of converted files (default: build/bench/files)",
+    )
+    parser.add_argument(
         "--out", default=ROOT / "docs" / "gains.png", help="the figure"
     )
     options = parser.parse_args(arguments)
     with options.table.open(newline="") as file:
         rows = list(csv.DictReader(file))
     if options.data:
-        held.hold(os.environ.get("DUSPAR_KERNEL"))
-        measure(rows, options.data, options.rounds)
-        with options.table.open("w", newline="") as file:
+        held.hold_if_possible(functools.partial(print, file=sys.stderr))
+        store = model_files.Files(options.files)
+        measure(rows, options.data, options.rounds, store)
+        with (options.write or options.table).open("w", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)

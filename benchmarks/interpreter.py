@@ -12,7 +12,7 @@ installed (`pip install keras-duspar[bench]`). In every turn of 64 frames the
 time of the call itself is taken, without copies; a figure is the median over
 the rounds with its quartiles. Written are tables (`interpreter.md`), all
 figures (`interpreter.json`) and plots. Files are converted once and kept in
-`OUT/files`. `DUSPAR_KERNEL=avx2` holds our kernels to AVX2, and LiteRT, too.
+`--files`. `DUSPAR_KERNEL=avx2` holds our kernels to AVX2, and LiteRT, too.
 
 Best run alone on one core: `taskset -c 1 nice -n -15 python ...`.
 """
@@ -22,7 +22,6 @@ import json
 import os
 import pathlib
 import shlex
-import subprocess
 import sys
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -59,15 +58,6 @@ def dense_library(log):
         return None
 
 
-def hold_litert(log):
-    """Holds LiteRT to `DUSPAR_KERNEL`; returns whether that could be done."""
-    try:
-        return held.hold(os.environ.get("DUSPAR_KERNEL"))
-    except (OSError, subprocess.CalledProcessError) as e:
-        log(f"LiteRT uses all instructions that there are ({e})")
-        return False
-
-
 def parse_arguments(arguments=None):
     """Reads the command line."""
     parser = argparse.ArgumentParser(
@@ -76,6 +66,11 @@ def parse_arguments(arguments=None):
     )
     parser.add_argument(
         "--out", default="build/bench", help="folder (default: build/bench)"
+    )
+    parser.add_argument(
+        "--files",
+        help="folder of converted files, which all kernels may share "
+        "(default: OUT/files)",
     )
     parser.add_argument(
         "--rounds", type=int, help="turns of each (default: 51)"
@@ -126,7 +121,8 @@ class Bench:
         self.occupancies = stacks.OCCUPANCIES
         if options.quick:
             self.occupancies = (0.28, 0.5, 1.0)
-        store = model_files.Files(pathlib.Path(options.out) / "files")
+        folder = options.files or pathlib.Path(options.out) / "files"
+        store = model_files.Files(folder)
         self.peers = peers.Peers(store, dense_library(log), log)
 
     def measure(self, lanes, large=False):
@@ -185,7 +181,9 @@ class Bench:
 def main(arguments=None):
     """Measures, and writes tables, figures and plots."""
     options = parse_arguments(arguments)
-    held_to_kernel = hold_litert(log)
+    out = pathlib.Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    held_to_kernel = held.hold_if_possible(log)
     bench = Bench(options)
     chosen = stacks.SMALL if options.quick else stacks.STACKS
     if options.stack:
@@ -205,7 +203,6 @@ def main(arguments=None):
     if not options.quick:
         result["whole"] |= bench.whole()
     result["missing"] = bench.peers.missing
-    out = pathlib.Path(options.out)
     (out / "interpreter.json").write_text(json.dumps(result, indent=1))
     (out / "interpreter.md").write_text(doc_tables.page(result))
     figures.by_occupancy(result["stacks"], out / "occupancy.png")

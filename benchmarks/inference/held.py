@@ -10,6 +10,7 @@ name in LiteRT's library (`nm`, of binutils).
 import ctypes
 import importlib
 import importlib.util
+import os
 import pathlib
 import subprocess
 
@@ -67,3 +68,16 @@ def hold(kernel):
         return False
     _flags()[1] &= MASKS[kernel]
     return True
+
+
+def hold_if_possible(log):
+    """Holds LiteRT to `DUSPAR_KERNEL`; returns whether that could be done.
+
+    Args:
+        log: Function that takes a line of text.
+    """
+    try:
+        return hold(os.environ.get("DUSPAR_KERNEL"))
+    except (OSError, subprocess.CalledProcessError) as e:
+        log(f"LiteRT uses all instructions that there are ({e})")
+        return False

@@ -126,28 +126,44 @@ def _pool_behind(model, layer):
     return getattr(following[0], "pool_size", 1) if following else 1
 
 
+def noise():
+    """Two seconds of it."""
+    rng = np.random.default_rng(0)
+    return rng.normal(0, 0.1, 2 * SAMPLE_RATE).astype("float32")
+
+
+def untrained_gru(store, task):
+    """The bytes of a streaming file of the paper's GRU for a task."""
+
+    def make(path):
+        model = BUILDERS[task]("gru", PAPER[task][1])
+        _adapt(model, noise())
+        tflite.convert(model, path, streaming=True, ops="builtin")
+
+    return store.get(f"{task}-untrained-GRU-float32", make)
+
+
 def whole_lanes(peers, task, formats, model=None, audio=None, name="untrained"):
     """Whole models from audio, and the paper's GRU for the same task."""
-    build, (units, gru_units) = BUILDERS[task], PAPER[task]
     if audio is None:
-        rng = np.random.default_rng(0)
-        audio = rng.normal(0, 0.1, 2 * SAMPLE_RATE).astype("float32")
+        audio = noise()
     if model is None:
-        model = build("duspar", units)
+        model = BUILDERS[task]("duspar", PAPER[task][0])
         _adapt(model, audio)
-    gru = build("gru", gru_units)
-    _adapt(gru, audio)
     types = dict.fromkeys(weights for weights, _ in formats)
-    made = [(model, "DuSpaR", w, {"weights": w}) for w in types]
-    made.append((model, "DuSpaR", "built-in", {"ops": "builtin"}))
-    made.append((gru, "GRU", "float32", {"ops": "builtin"}))
+    made = [("DuSpaR", w, {"weights": w}) for w in types]
+    made.append(("DuSpaR", "built-in", {"ops": "builtin"}))
+    made.append(("GRU", "float32", None))
     found = []
-    for keras_model, kind, weights, options in made:
+    for kind, weights, options in made:
 
-        def make(path, keras_model=keras_model, options=options):
-            tflite.convert(keras_model, path, streaming=True, **options)
+        def make(path, options=options):
+            tflite.convert(model, path, streaming=True, **options)
 
-        content = peers.store.get(f"{task}-{name}-{kind}-{weights}", make)
+        if kind == "GRU":
+            content = untrained_gru(peers.store, task)
+        else:
+            content = peers.store.get(f"{task}-{name}-{kind}-{weights}", make)
         part = lanes.FilePart(content)
         chunks = len(audio) // part.samples
         frames = audio[: chunks * part.samples].reshape(chunks, -1)

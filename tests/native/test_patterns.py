@@ -96,6 +96,7 @@ class Model:
         shift = binary("MUL", negative, scale, all_)
         shift = binary("ADD", shift, self.constant(beta[None, None]), all_)
         scaled = binary("MUL", self.y, scale, all_)
+        self.inner = {"mean": m, "deviation": v, "scaled": scaled}
         return binary("ADD", scaled, shift, all_), gamma, beta
 
     def slice(self, x, begin, end, shape, **masks):
@@ -136,6 +137,7 @@ class Model:
             (1, 1),
             kind="MaximumMinimumOptions",
         )
+        self.inner = {"rest": rest, "sums": sums, "last": last, "count": count}
         mean = self.graph.builtin(
             "DIV",
             [most, count],
@@ -263,6 +265,44 @@ def test_window(calls, least):
     np.testing.assert_allclose(
         found, sums[:, :-1] / max(sums[0, -1], least), rtol=1e-5, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("name", ["rest", "sums", "last", "count"])
+def test_windows_whose_inner_tensors_are_outputs_are_left_to_tflite(name):
+    model = Model()
+    ring, joined, mean = model.window(5)
+    count, y, old, new, found, inner = model.run(
+        ring, joined, mean, model.inner[name]
+    )
+    assert count == 1
+    np.testing.assert_array_equal(new, np.concatenate([old[:, 1:], y], axis=1))
+    sums = new.sum(axis=1)
+    expected = {
+        "rest": old[:, 1:],
+        "sums": sums,
+        "last": sums[:, -1:],
+        "count": np.maximum(sums[:, -1:], 1),
+    }
+    np.testing.assert_allclose(inner, expected[name], rtol=1e-5, atol=1e-6)
+    expected = sums[:, :-1] / np.maximum(sums[:, -1:], 1)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["mean", "deviation", "scaled"])
+def test_norms_whose_inner_tensors_are_outputs_are_left_to_tflite(name):
+    model = Model()
+    output, gamma, beta = model.norm()
+    count, y, found, inner = model.run(output, model.inner[name])
+    assert count == 1
+    deviation = 1 / np.sqrt(y.var(axis=-1, keepdims=True) + 1e-3)
+    expected = {
+        "mean": y.mean(axis=-1, keepdims=True),
+        "deviation": deviation,
+        "scaled": y * deviation * gamma,
+    }
+    np.testing.assert_allclose(inner, expected[name], atol=1e-5)
+    expected = (y - y.mean(axis=-1, keepdims=True)) * deviation * gamma + beta
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("changes", [{"first": 0}, {"fused": RELU}])

@@ -140,6 +140,7 @@ CONTEXT(add_tensors, AddTensors);
 CONTEXT(get_node_and_registration, GetNodeAndRegistration);
 CONTEXT(replace_nodes, ReplaceNodeSubsetsWithDelegateKernels);
 CONTEXT(recommended_num_threads, recommended_num_threads);
+CONTEXT(preview_partitions, PreviewDelegatePartitioning);
 
 #define DELEGATE(ours, theirs) \
   SAME_PLACE(tfl_delegate, ours, struct TfLiteDelegate, theirs)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "delegate/node.h"
 #include "delegate/patterns.h"
+#include "delegate/plan.h"
 #include "layer/operators.h"
 #include "variants/variants.h"
 
@@ -34,16 +35,19 @@ static bool find_operator(const char* name, tfl_registration* ours) {
   return duspar_op_named(name) != NULL;
 }
 
-/* Gives nodes to one of our operators. */
-static tfl_status take(tfl_context* context, tfl_delegate* base,
-                       tfl_registration ours, const int* nodes, int count) {
+/* Gives nodes to one of our operators, unless somebody wants more of what they
+ * make than `shown`: then they are left to TFLite. */
+static tfl_status take_pattern(tfl_context* context, tfl_delegate* base,
+                               tfl_registration ours, const int* nodes,
+                               int count, const int* shown, int shown_count) {
   struct {
     int size;
     int data[DUSPAR_NORM_NODES];
   } taken = {count, {0}};
+  const tfl_ints* list = (const void*)&taken;
   memcpy(taken.data, nodes, (size_t)count * sizeof(int));
-  return context->replace_nodes(context, ours,
-                                (const tfl_ints*)(const void*)&taken, base);
+  if (!duspar_plan_shows_only(context, list, shown, shown_count)) return TFL_OK;
+  return context->replace_nodes(context, ours, list, base);
 }
 
 /* Takes the built-in operators that are faster here. */
@@ -55,14 +59,17 @@ static tfl_status take_patterns(tfl_context* context, tfl_delegate* base,
     duspar_window_pattern window;
     tfl_status status = TFL_OK;
     if (duspar_dense_match(context, plan, count, i, &dense)) {
-      status = take(context, base, duspar_dense_registration(), dense.nodes,
-                    dense.count);
+      status =
+          take_pattern(context, base, duspar_dense_registration(), dense.nodes,
+                       dense.count, dense.outputs, dense.count);
     } else if (duspar_norm_match(context, plan, count, i, &norm)) {
-      status = take(context, base, duspar_norm_registration(), norm.nodes,
-                    DUSPAR_NORM_NODES);
+      status = take_pattern(context, base, duspar_norm_registration(),
+                            norm.nodes, DUSPAR_NORM_NODES,
+                            &norm.outputs[DUSPAR_NORM_NODES - 1], 1);
     } else if (duspar_window_match(context, plan, count, i, &window)) {
-      status = take(context, base, duspar_window_registration(), window.nodes,
-                    DUSPAR_WINDOW_NODES);
+      const int shown[] = {window.ring, window.mean};
+      status = take_pattern(context, base, duspar_window_registration(),
+                            window.nodes, DUSPAR_WINDOW_NODES, shown, 2);
     }
     if (status != TFL_OK) return status;
   }
@@ -87,7 +94,11 @@ static tfl_status take_nodes(tfl_context* context, tfl_delegate* base,
         !find_operator(registration->custom_name, &ours)) {
       continue;
     }
-    const tfl_status status = take(context, base, ours, &plan[i], 1);
+    const struct {
+      int size, node;
+    } taken = {1, plan[i]};
+    const tfl_status status = context->replace_nodes(
+        context, ours, (const tfl_ints*)(const void*)&taken, base);
     if (status != TFL_OK) return status;
     any = true;
   }

@@ -103,3 +103,26 @@ bool duspar_plan_is_earlier(tfl_context* context, const int* plan, int count,
   }
   return true;
 }
+
+static bool contains(const int* list, int count, int wanted) {
+  for (int i = 0; i < count; ++i) {
+    if (list[i] == wanted) return true;
+  }
+  return false;
+}
+
+bool duspar_plan_shows_only(tfl_context* context, const tfl_ints* nodes,
+                            const int* shown, int shown_count) {
+  tfl_delegate_params* parts = NULL;
+  int count = 0;
+  if (context->preview_partitions == NULL ||
+      context->preview_partitions(context, nodes, &parts, &count) != TFL_OK ||
+      count != 1 || parts == NULL || parts->output_tensors == NULL) {
+    return false;
+  }
+  const tfl_ints* outputs = parts->output_tensors;
+  for (int i = 0; i < outputs->size; ++i) {
+    if (!contains(shown, shown_count, outputs->data[i])) return false;
+  }
+  return true;
+}

@@ -34,4 +34,10 @@ bool duspar_plan_is_read(tfl_context* context, const int* plan, int count,
 bool duspar_plan_is_earlier(tfl_context* context, const int* plan, int count,
                             int at, int tensor);
 
+/* Whether TFLite would give `nodes` to one operator, of whose outputs nobody
+ * wants more than `shown`. What is an output of the model is known to TFLite
+ * alone. */
+bool duspar_plan_shows_only(tfl_context* context, const tfl_ints* nodes,
+                            const int* shown, int shown_count);
+
 #endif /* DUSPAR_DELEGATE_PLAN_H_ */

@@ -62,6 +62,7 @@ OFFSET(tfl_context, report_error, 40);
 OFFSET(tfl_context, get_node_and_registration, 56);
 OFFSET(tfl_context, replace_nodes, 64);
 OFFSET(tfl_context, recommended_num_threads, 72);
+OFFSET(tfl_context, preview_partitions, 152);
 
 OFFSET(tfl_delegate, data, 0);
 OFFSET(tfl_delegate, prepare, 8);
@@ -82,6 +83,7 @@ SIZE(tfl_node, 40);
 SIZE(tfl_delegate_params, 16);
 OFFSET(tfl_context, replace_nodes, 32);
 OFFSET(tfl_context, recommended_num_threads, 36);
+OFFSET(tfl_context, preview_partitions, 76);
 OFFSET(tfl_delegate, flags, 24);
 SIZE(tfl_delegate, 40);
 #endif
@@ -93,6 +95,7 @@ OFFSET(tfl_registration, inplace_operator, 40);
 SIZE(tfl_tensor, 64);
 SIZE(tfl_node, 40);
 OFFSET(tfl_context, replace_nodes, 32);
+OFFSET(tfl_context, preview_partitions, 76);
 OFFSET(tfl_delegate, flags, 20);
 #endif
 

@@ -174,6 +174,18 @@ struct tfl_context {
   tfl_status (*replace_nodes)(tfl_context*, tfl_registration, const tfl_ints*,
                               tfl_delegate*);
   int recommended_num_threads; /* below 1 if the app has not said */
+  void* get_external_context;
+  void* set_external_context;
+  bool allow_fp32_relax_to_fp16;
+  void* profiler;
+  void* allocate_persistent_buffer;
+  void* allocate_buffer_for_eval;
+  void* request_scratch_buffer;
+  void* get_scratch_buffer;
+  void* resize_tensor_explicit;
+  /* Into what parts nodes would be taken, until the next call. */
+  tfl_status (*preview_partitions)(tfl_context*, const tfl_ints* nodes,
+                                   tfl_delegate_params** parts, int* count);
 };
 
 struct tfl_delegate {

@@ -144,58 +144,66 @@ void duspar_counts_add(duspar_counts* counts, const duspar_counts* more) {
   counts->nonzeros[1] += more->nonzeros[1];
 }
 
-/* Runs one sequence; `f` and `g` are its states, `y` may be NULL. */
+/* States of one sequence. */
+typedef struct states {
+  const float *f0, *g0; /* before it */
+  float *f, *g;         /* behind it; may be the same */
+} states;
+
+/* Runs one sequence; `y` may be NULL. */
 static void run_sequence(const duspar_layer* layer, size_t steps,
-                         const float* x, float* f, float* g, float* y,
-                         char* scratch, duspar_counts* counts) {
+                         const float* x, states s, float* y, void* room,
+                         duspar_counts* counts) {
   const duspar_shape* shapes = layer->shapes;
   const size_t features = shapes[0].inputs, units = shapes[0].outputs;
   const bool dual = layer->op->operand_count > 1;
   duspar_step* step = layer->variant->step[duspar_shape_format(&shapes[0])];
-  void* room = scratch + layer->scratch.step;
   for (size_t t = 0; t < steps; ++t, x += features) {
     float* out = y != NULL ? y + t * units : NULL;
-    const duspar_step_operand error = {x, dual ? g : NULL, layer->biases[1],
+    const duspar_step_operand error = {x, dual ? s.g0 : NULL, layer->biases[1],
                                        NULL};
-    counts->nonzeros[0] += step(&shapes[0], layer->packed[0], &error, f, room);
+    counts->nonzeros[0] +=
+        step(&shapes[0], layer->packed[0], &error, s.f0, s.f, room);
+    s.f0 = s.f;
     if (!dual) {
-      if (out != NULL) memcpy(out, f, units * sizeof(float));
+      if (out != NULL) memcpy(out, s.f, units * sizeof(float));
       continue;
     }
-    const duspar_step_operand output = {NULL, f, layer->biases[0], out};
-    counts->nonzeros[1] += step(&shapes[1], layer->packed[1], &output, g, room);
+    const duspar_step_operand output = {NULL, s.f, layer->biases[0], out};
+    counts->nonzeros[1] +=
+        step(&shapes[1], layer->packed[1], &output, s.g0, s.g, room);
+    s.g0 = s.g;
   }
   counts->steps += steps;
 }
 
-/* What lies behind a state, up to a whole cache line: variants compute with it,
- * so it had better be zero than anything. */
-static void clear_tail(float* state, size_t size) {
-  const size_t line = DUSPAR_ALIGNMENT / sizeof(float);
-  for (; size % line != 0; ++size) state[size] = 0.0f;
+/* A state that was not moved. */
+static void copy_state(const float* from, float* to, size_t size) {
+  if (to != from) memcpy(to, from, size * sizeof(float));
 }
 
-/* Runs the sequences from `first` up to `end`. */
+/* Runs the sequences from `first` up to `end`. States that nobody wants go to
+ * the scratch. */
 static void run_sequences(const duspar_layer* layer, const duspar_sequence* s,
                           size_t first, size_t end, char* scratch,
                           duspar_counts* counts) {
   const size_t features = layer->shapes[0].inputs;
   const size_t units = layer->shapes[0].outputs;
   const bool dual = layer->op->operand_count > 1;
-  float* f = (void*)(scratch + layer->scratch.f);
-  float* g = (void*)(scratch + layer->scratch.g);
-  clear_tail(f, units);
-  clear_tail(g, features);
   for (size_t b = first; b < end; ++b) {
     const float* x = s->steps ? s->x + b * s->steps * features : NULL;
     float* y = s->steps && s->y ? s->y + b * s->steps * units : NULL;
-    memcpy(f, s->f0 + b * units, units * sizeof(float));
-    if (dual) memcpy(g, s->g0 + b * features, features * sizeof(float));
-    run_sequence(layer, s->steps, x, f, g, y, scratch, counts);
-    if (s->f) memcpy(s->f + b * units, f, units * sizeof(float));
-    if (dual && s->g) {
-      memcpy(s->g + b * features, g, features * sizeof(float));
-    }
+    const states of = {
+        s->f0 + b * units,
+        dual ? s->g0 + b * features : NULL,
+        s->f ? s->f + b * units : (void*)(scratch + layer->scratch.f),
+        s->g ? s->g + b * features : (void*)(scratch + layer->scratch.g),
+    };
+    run_sequence(layer, s->steps, x, of, y, scratch + layer->scratch.step,
+                 counts);
+    if (s->steps > 0) continue;
+    copy_state(of.f0, of.f, units);
+    if (dual) copy_state(of.g0, of.g, features);
   }
 }
 

@@ -43,7 +43,7 @@ DUSPAR_INLINE void cell_add_integers(int bits, const char* tile,
 /* One tile of integers: the sums of the gate, then of the candidate. */
 DUSPAR_INLINE void cell_sum_integers(int bits, const char* tile,
                                      const cell_list* list, size_t count,
-                                     vi start, vi sums[8]) {
+                                     vi start, vi* sums) {
   vi gate[4], candidate[4]; /* in registers */
   DUSPAR_UNROLL for (int t = 0; t < 4; ++t) gate[t] = candidate[t] = start;
   for (size_t k = 0; k < count; k += 4) {
@@ -69,44 +69,54 @@ DUSPAR_INLINE void cell_sum_integer_rows(int bits, const char* tile,
   }
 }
 
+/* Moves the state by all sums: four vectors of the gate, then four of the
+ * candidate. */
+DUSPAR_INLINE void cell_finish_integers(const vi* sums, bool lost,
+                                        const cell_outputs* out) {
+  for (size_t j = 0; j < out->count; sums += 4) {
+    for (size_t t = 0; t < 4 && j < out->count; ++t, ++sums, j += VF_LANES) {
+      vf gate = vi_to_vf(sums[0]), candidate = vi_to_vf(sums[4]);
+      if (lost) gate = candidate = vf_set(NAN);
+      cell_finish(true, gate, candidate, out, j);
+    }
+  }
+}
+
 DUSPAR_INLINE size_t cell_run_integers(int bits, const duspar_shape* shape,
                                        const void* packed,
                                        const duspar_step_operand* a,
-                                       float* state, void* scratch) {
+                                       const float* before, float* state,
+                                       void* scratch) {
   const cell_parts p = *(const cell_parts*)packed;
   const cell_list list = cell_find_list(shape, scratch);
-  const cell_outputs out = cell_find_outputs(packed, &p, state);
+  const cell_outputs out = cell_find_outputs(shape, packed, &p, before, state);
   const cell_found found =
       cell_list_integers(bits, shape, packed, &p, a, &list);
   const size_t count = found.count;
   const bool lost = found.sum != found.sum;
-  const vf keep = vf_set(lost ? NAN : 1.0f);
   /* What is added to weights that are unsigned is taken off. */
   const vi start = vi_set(VQ_WIDE(bits) && !lost ? -128 * (int)found.sum : 0);
   const char* tile = (const char*)packed + p.tiles;
-  vi here[8];
-  vi* sums = p.far ? (void*)list.sums : here;
+  vi* const sums = (void*)list.sums;
   if (p.far) {
     cell_sum_integer_rows(bits, tile, p.padded, &list, count, start, sums);
-  }
-  for (size_t j = 0; j < shape->outputs; j += CELL_QUAD) {
-    if (!p.far) cell_sum_integers(bits, tile, &list, count, start, sums);
-    DUSPAR_UNROLL for (size_t t = 0; t < 4; ++t) {
-      if (j + t * VF_LANES >= shape->outputs) continue;
-      cell_finish(true, vf_mul(vi_to_vf(sums[t]), keep),
-                  vf_mul(vi_to_vf(sums[t + 4]), keep), &out, j + t * VF_LANES);
+  } else {
+    for (size_t j = 0; j < p.padded; j += CELL_QUAD) {
+      cell_sum_integers(bits, tile, &list, count, start,
+                        sums + 2 * j / VF_LANES);
+      tile += shape->inputs * 2 * CELL_QUAD;
     }
-    tile += shape->inputs * 2 * CELL_QUAD;
-    if (p.far) sums += 8;
   }
+  cell_finish_integers(sums, lost, &out);
   return found.counted;
 }
 
 static size_t cell_step_integer(const duspar_shape* shape, const void* packed,
-                                const duspar_step_operand* a, float* state,
+                                const duspar_step_operand* a,
+                                const float* before, float* state,
                                 void* scratch) {
   if (shape->operand_bits == 7) {
-    return cell_run_integers(7, shape, packed, a, state, scratch);
+    return cell_run_integers(7, shape, packed, a, before, state, scratch);
   }
-  return cell_run_integers(8, shape, packed, a, state, scratch);
+  return cell_run_integers(8, shape, packed, a, before, state, scratch);
 }

@@ -100,11 +100,11 @@ static float from_bfloat16(uint16_t upper) {
 
 /* Moves the state by the sums of gate and candidate. */
 static void blend(size_t outputs, const float* sums, const float* bias,
-                  float* state) {
+                  const float* before, float* state) {
   for (size_t j = 0; j < outputs; ++j) {
     const float z = sigmoid(sums[j] + bias[j]);
     const float c = tanhf(sums[outputs + j]);
-    const float next = (1.0f - z) * state[j] + z * c;
+    const float next = (1.0f - z) * before[j] + z * c;
     state[j] = fabsf(next) <= 0x1p-100f ? 0.0f : next;
   }
 }
@@ -140,8 +140,8 @@ static float weight_at(duspar_weight_type type, const void* row, size_t j) {
 /* An entry of `a` counts unless it is zero or below, so that NaN is not lost.
  */
 static size_t step_float(const duspar_shape* shape, const void* packed,
-                         const duspar_step_operand* operand, float* state,
-                         void* scratch) {
+                         const duspar_step_operand* operand,
+                         const float* before, float* state, void* scratch) {
   parts p = {0};
   find_parts(shape, &p);
   const duspar_weight_type type = shape->weight_type;
@@ -165,15 +165,15 @@ static size_t step_float(const duspar_shape* shape, const void* packed,
   if (type == DUSPAR_INT8) {
     for (size_t j = 0; j < width; ++j) sums[j] *= scales[j];
   }
-  blend(shape->outputs, sums, packed, state);
+  blend(shape->outputs, sums, packed, before, state);
   return nonzeros;
 }
 
 /* The step with operands that are integers. NaN cannot be one: it is put in
  * the place of every sum. */
 static size_t step_integer(const duspar_shape* shape, const void* packed,
-                           const duspar_step_operand* operand, float* state,
-                           void* scratch) {
+                           const duspar_step_operand* operand,
+                           const float* before, float* state, void* scratch) {
   parts p = {0};
   find_parts(shape, &p);
   const size_t width = 2 * shape->outputs;
@@ -202,7 +202,7 @@ static size_t step_integer(const duspar_shape* shape, const void* packed,
     const float sum = lost ? NAN : (float)sums[j];
     scaled[j] = sum * scales[j];
   }
-  blend(shape->outputs, scaled, packed, state);
+  blend(shape->outputs, scaled, packed, before, state);
   return nonzeros;
 }
 

@@ -28,7 +28,8 @@ DUSPAR_INLINE vf cell_read_operand(bool x, bool state,
   vf v = vf_set(0.0f);
   if (x) v = vf_load_rest(a->x + i, rest);
   if (state) {
-    const vf moved = vf_add(vf_load(a->state + i), vf_load(a->bias + i));
+    const vf moved =
+        vf_add(vf_load_rest(a->state + i, rest), vf_load(a->bias + i));
     v = x ? vf_sub(v, moved) : moved;
     if (rest < VF_LANES) v = vf_first(v, rest);
   }
@@ -168,17 +169,21 @@ typedef struct cell_outputs {
   const float* bias;
   const float* gate_scale;
   const float* candidate_scale;
+  const float* before;
   float* state;
+  size_t count;
 } cell_outputs;
 
-static cell_outputs cell_find_outputs(const void* packed, const cell_parts* p,
-                                      float* state) {
+static cell_outputs cell_find_outputs(const duspar_shape* shape,
+                                      const void* packed, const cell_parts* p,
+                                      const float* before, float* state) {
   const float* bias = (const void*)((const char*)packed + p->bias);
   const float* scales = (const void*)((const char*)packed + p->scales);
-  return (cell_outputs){bias, scales, scales + p->padded, state};
+  return (cell_outputs){bias,   scales, scales + p->padded,
+                        before, state,  shape->outputs};
 }
 
-/* Moves a vector of the state by its sums. */
+/* Moves the vector of the state that begins with entry `j` by its sums. */
 DUSPAR_INLINE void cell_finish(bool scaled, vf gate, vf candidate,
                                const cell_outputs* out, size_t j) {
   if (scaled) {
@@ -186,8 +191,19 @@ DUSPAR_INLINE void cell_finish(bool scaled, vf gate, vf candidate,
     candidate = vf_mul(candidate, vf_load(out->candidate_scale + j));
   }
   gate = vf_add(gate, vf_load(out->bias + j));
-  vf_store(out->state + j,
-           vf_move_state(gate, candidate, vf_load(out->state + j)));
+  const size_t rest = out->count - j;
+  const vf before = vf_load_rest(out->before + j, rest);
+  vf_store_rest(out->state + j, vf_move_state(gate, candidate, before), rest);
+}
+
+/* Moves the whole state by sums in memory, vectors of gate and candidate in
+ * turn. In one loop at the end, gates take less time than tile by tile. */
+DUSPAR_INLINE void cell_finish_all(bool scaled, size_t vectors,
+                                   const float* sums, const cell_outputs* out) {
+  for (size_t t = 0; t < vectors; ++t, sums += 2 * VF_LANES) {
+    cell_finish(scaled, vf_load(sums), vf_load(sums + VF_LANES), out,
+                t * VF_LANES);
+  }
 }
 
 /* Adds `rows` rows to the sums of a tile. */
@@ -220,10 +236,9 @@ DUSPAR_INLINE void cell_add_to_tile(duspar_format format, size_t width,
 /* One tile. `width` and `format` are constants. Processors fetch ahead what is
  * read in order, gaps and all: where there are gaps, rows are read some at a
  * time, which they do not take for an order. */
-DUSPAR_INLINE void cell_run_tile(duspar_format format, size_t width,
-                                 bool scaled, bool gaps, const char* tile,
-                                 const cell_list* list, size_t count,
-                                 const cell_outputs* out, size_t j) {
+DUSPAR_INLINE void cell_run_tile(duspar_format format, size_t width, bool gaps,
+                                 const char* tile, const cell_list* list,
+                                 size_t count, float* sums) {
   vf gate[VF_MAX_TILE], candidate[VF_MAX_TILE];
   size_t k = 0;
   DUSPAR_UNROLL for (size_t t = 0; t < width; ++t) {
@@ -242,7 +257,8 @@ DUSPAR_INLINE void cell_run_tile(duspar_format format, size_t width,
     cell_add_to_tile(format, width, 1, tile, list, k, gate, candidate);
   }
   DUSPAR_UNROLL for (size_t t = 0; t < width; ++t) {
-    cell_finish(scaled, gate[t], candidate[t], out, j + t * VF_LANES);
+    vf_store(sums + 2 * t * VF_LANES, gate[t]);
+    vf_store(sums + (2 * t + 1) * VF_LANES, candidate[t]);
   }
 }
 
@@ -270,10 +286,9 @@ DUSPAR_INLINE void cell_add_rows(duspar_format format, size_t rows,
   }
 }
 
-DUSPAR_INLINE void cell_run_rows(duspar_format format, bool scaled,
-                                 const char* tile, size_t vectors,
-                                 const cell_list* list, size_t count,
-                                 const cell_outputs* out, float* sums) {
+DUSPAR_INLINE void cell_run_rows(duspar_format format, const char* tile,
+                                 size_t vectors, const cell_list* list,
+                                 size_t count, float* sums) {
   size_t k = 0;
   memset(sums, 0, 2 * vectors * VF_LANES * sizeof(float));
 #if defined(VF_HALVES)
@@ -285,21 +300,18 @@ DUSPAR_INLINE void cell_run_rows(duspar_format format, bool scaled,
     cell_add_rows(format, CELL_ROWS, tile, vectors, list, k, sums);
   }
   for (; k < count; ++k) cell_add_rows(format, 1, tile, vectors, list, k, sums);
-  for (size_t t = 0; t < vectors; ++t, sums += 2 * VF_LANES) {
-    cell_finish(scaled, vf_load(sums), vf_load(sums + VF_LANES), out,
-                t * VF_LANES);
-  }
 }
 
 /* A step with operands of float32, and `format` of packed weights. */
 DUSPAR_INLINE size_t cell_run_floats(duspar_format format,
                                      const duspar_shape* shape,
                                      const void* packed,
-                                     const duspar_step_operand* a, float* state,
+                                     const duspar_step_operand* a,
+                                     const float* before, float* state,
                                      void* scratch) {
   const cell_parts p = *(const cell_parts*)packed;
   cell_list list = cell_find_list(shape, scratch);
-  const cell_outputs out = cell_find_outputs(packed, &p, state);
+  const cell_outputs out = cell_find_outputs(shape, packed, &p, before, state);
   const cell_found found = cell_list_floats(shape, packed, &p, a, &list);
   const size_t count = found.count, vectors = p.padded / VF_LANES;
   const bool scaled =
@@ -309,16 +321,13 @@ DUSPAR_INLINE size_t cell_run_floats(duspar_format format,
 #if defined(VF_HALVES)
   if (format == DUSPAR_FORMAT_FLOAT16) cell_list_halves(&list, count);
 #endif
-  if (p.far) {
-    cell_run_rows(format, scaled, tile, vectors, &list, count, &out, list.sums);
-    return found.counted;
-  }
-  for (size_t first = 0; first < vectors;) {
+  if (p.far) cell_run_rows(format, tile, vectors, &list, count, list.sums);
+  for (size_t first = 0; first < vectors && !p.far;) {
     const size_t width = cell_tile_width(&p, first);
-#define CELL_CASE(WIDTH)                                                 \
-  case WIDTH:                                                            \
-    cell_run_tile(format, WIDTH, scaled, gaps, tile, &list, count, &out, \
-                  first* VF_LANES);                                      \
+#define CELL_CASE(WIDTH)                                   \
+  case WIDTH:                                              \
+    cell_run_tile(format, WIDTH, gaps, tile, &list, count, \
+                  list.sums + 2 * first * VF_LANES);       \
     break;
     switch (width) {
       CELL_CASE(1)
@@ -338,15 +347,16 @@ DUSPAR_INLINE size_t cell_run_floats(duspar_format format,
     tile += shape->inputs * width * 2 * VF_LANES * cell_item_bytes(format);
     first += width;
   }
+  cell_finish_all(scaled, vectors, list.sums, &out);
   return found.counted;
 }
 
 /* The format is a constant within each. */
-#define CELL_STEP(name, format)                                       \
-  static size_t name(const duspar_shape* shape, const void* packed,   \
-                     const duspar_step_operand* a, float* state,      \
-                     void* scratch) {                                 \
-    return cell_run_floats(format, shape, packed, a, state, scratch); \
+#define CELL_STEP(name, format)                                               \
+  static size_t name(const duspar_shape* shape, const void* packed,           \
+                     const duspar_step_operand* a, const float* before,       \
+                     float* state, void* scratch) {                           \
+    return cell_run_floats(format, shape, packed, a, before, state, scratch); \
   }
 CELL_STEP(cell_step_float32, DUSPAR_FORMAT_FLOAT32)
 CELL_STEP(cell_step_bfloat16, DUSPAR_FORMAT_BFLOAT16)
@@ -358,15 +368,16 @@ CELL_STEP(cell_step_float16, DUSPAR_FORMAT_FLOAT16)
 
 /* Weights of 8 or 16 bits, however they were packed. */
 static size_t cell_step_narrow(const duspar_shape* shape, const void* packed,
-                               const duspar_step_operand* a, float* state,
+                               const duspar_step_operand* a,
+                               const float* before, float* state,
                                void* scratch) {
   const duspar_format format = ((const cell_parts*)packed)->format;
 #if defined(VF_HALVES)
   if (format == DUSPAR_FORMAT_FLOAT16) {
-    return cell_step_float16(shape, packed, a, state, scratch);
+    return cell_step_float16(shape, packed, a, before, state, scratch);
   }
 #endif
   return format == DUSPAR_FORMAT_INT8
-             ? cell_step_bytes(shape, packed, a, state, scratch)
-             : cell_step_bfloat16(shape, packed, a, state, scratch);
+             ? cell_step_bytes(shape, packed, a, before, state, scratch)
+             : cell_step_bfloat16(shape, packed, a, before, state, scratch);
 }

@@ -35,8 +35,8 @@ typedef struct duspar_shape {
 } duspar_shape;
 
 /* The operand of a step, not rectified yet: x - (state + bias); x where there
- * is no state; state + bias where there is no x. `state` and `bias` lie on
- * borders of cache lines and are whole numbers of them, `x` and `out` lie
+ * is no state; state + bias where there is no x. `bias` lies on the
+ * border of a cache line and is a whole number of them, the others lie
  * anywhere. */
 typedef struct duspar_step_operand {
   const float* x;
@@ -45,15 +45,14 @@ typedef struct duspar_step_operand {
   float* out; /* where the operand goes, too, or NULL */
 } duspar_step_operand;
 
-/* Makes one step: state = S(a, state) with the operand a. `packed`, `state`
- * and `scratch` lie on borders of cache lines, and `state` is a whole number
- * of them; what lies behind its end may be changed. States of at most 2^-100
- * become zero. Returns how many entries
- * of relu(a) are not zero, after they were rounded to integers if they are.
- * NaN is counted. */
+/* Makes one step: state = S(a, before) with the operand a. `packed` and
+ * `scratch` lie on borders of cache lines, the states anywhere; `state` may be
+ * `before`. States of at most 2^-100 become zero. Returns how many entries of
+ * relu(a) are not zero, after they were rounded to integers if they are. NaN is
+ * counted. */
 typedef size_t duspar_step(const duspar_shape* shape, const void* packed,
-                           const duspar_step_operand* a, float* state,
-                           void* scratch);
+                           const duspar_step_operand* a, const float* before,
+                           float* state, void* scratch);
 
 typedef struct duspar_variant {
   const char* name;
