@@ -376,9 +376,7 @@ class EnhancementBatches(Batches):
             spare = max(len(clean) - self.segment, 0)
             start = int(rng.integers(spare + 1)) if self.training else 0
             if self.training and rng.random() < self.variety:
-                pairs[-1] = self._varied(
-                    noisy, clean, start, rng, self.segment
-                )
+                pairs[-1] = self._varied(noisy, clean, start, rng, self.segment)
                 start = 0
             starts.append(start)
         width = self.segment

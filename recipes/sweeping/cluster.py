@@ -9,6 +9,9 @@ from trainer.errors import TrainingError
 
 # How often Ray is started on this machine before it is given up.
 ATTEMPTS = 3
+# Seconds for each of its processes to answer. Ray's own 30 are too few on a
+# machine that is busy.
+START_SECONDS = 300
 
 
 @contextlib.contextmanager
@@ -29,6 +32,8 @@ def connected(address, cpus, gpus, backend):
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Trials without a GPU must not see one.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
+    for name in ("raylet_start_wait_time_s", "gcs_server_port_wait_time_s"):
+        os.environ.setdefault(f"RAY_{name}", str(START_SECONDS))
     ray = optional_package("ray", "sweep")
     if address is not None:
         check_address(address)
@@ -58,7 +63,7 @@ def connected(address, cpus, gpus, backend):
             break
         except Exception as error:  # its errors have no class in common
             ray.shutdown()
-            # A machine that is busy may miss the time that Ray allows.
+            # A machine that is busy may miss other times that Ray allows.
             if address is None and attempt + 1 < ATTEMPTS:
                 continue
             where = f"at `--address` {address}" if address else "here"
