@@ -7,11 +7,17 @@ import socket
 from keras_duspar.utils.optional import optional_package
 from trainer.errors import TrainingError
 
-# How often Ray is started on this machine before it is given up.
-ATTEMPTS = 3
-# Seconds for each of its processes to answer. Ray's own 30 are too few on a
-# machine that is busy.
-START_SECONDS = 300
+# How often Ray is started on this machine before it is given up. Up to version
+# 2.60 one of its processes ends if another does not answer within 15 seconds,
+# whatever is set (ray-project/ray#65983).
+ATTEMPTS = 5
+# How long it waits for its own processes. By itself it gives each 30 seconds,
+# which are too few on a machine that is busy.
+PATIENCE = {
+    "RAY_raylet_start_wait_time_s": "90",
+    "RAY_gcs_server_port_wait_time_s": "90",
+    "RAY_agent_register_timeout_ms": "90000",
+}
 
 
 @contextlib.contextmanager
@@ -32,8 +38,8 @@ def connected(address, cpus, gpus, backend):
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Trials without a GPU must not see one.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
-    for name in ("raylet_start_wait_time_s", "gcs_server_port_wait_time_s"):
-        os.environ.setdefault(f"RAY_{name}", str(START_SECONDS))
+    for name, value in PATIENCE.items():
+        os.environ.setdefault(name, value)
     ray = optional_package("ray", "sweep")
     if address is not None:
         check_address(address)
