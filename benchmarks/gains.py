@@ -37,8 +37,8 @@ from inference import trained_runs
 ROOT = pathlib.Path(__file__).parent.parent
 TABLE = ROOT / "benchmarks" / "gains.csv"
 SCORES = {
-    "kws": "Speech Commands 0.01, test, %",
-    "se": "VoiceBank+DEMAND, test, PESQ-WB",
+    "kws": "accuracy in %, test of Speech Commands 0.01",
+    "se": "PESQ-WB, test of VoiceBank+DEMAND",
 }
 UNTRAINED_GRU = "untrained GRU"
 SECONDS = 4  # of recordings
@@ -87,41 +87,44 @@ def measure(rows, data, rounds, store):
 
 def draw(rows, path):
     """Draws scores against times, a panel per task."""
-    figure, axes = plt.subplots(1, len(SCORES), figsize=(9, 3.6))
+    figure, axes = plt.subplots(1, len(SCORES), figsize=(9, 4))
     for axis, (task, label) in zip(axes, SCORES.items()):
         timed = [r for r in rows if r["task"] == task and r["microseconds"]]
         for row in timed:
             us, score = float(row["microseconds"]), row["score"]
-            text = row["model"]
-            details = []
-            if row["budget"]:
-                details.append(f"budget {row['budget']}")
             if not score:
+                text = f"{row['model']}, not trained"
                 axis.axvline(us, color="0.45", ls=":", label=text)
                 continue
-            color = "#c8553d" if row["budget"] else "#1f4e8c"
-            axis.plot(us, float(score), "o", color=color)
-            if row["occupancy"]:
-                details.append(f"{row['occupancy']} % of products")
-            if details:
-                text += "\n" + ", ".join(details)
-            # Those on the right are written below, out of the others' way.
-            right = us > max(float(r["microseconds"]) for r in timed) / 2
+            # Markers of their own: colors alone do not reach every eye.
+            dense = not row["occupancy"]
+            mark, color = (
+                ("s", "#d55e00") if row["budget"] else ("o", "#0072b2")
+            )
+            if dense:
+                mark, color = "^", "0.25"
+            axis.plot(us, float(score), mark, ms=8, color=color)
+            text = row["model"].replace(", ", ",\n" if dense else ", ")
+            if not dense:
+                told = f"budget {row['budget']}, " if row["budget"] else ""
+                text += f"\n{told}occupancy {row['occupancy']} %"
+            # A GRU is on the right, and written below the others' texts.
             axis.annotate(
                 text,
                 (us, float(score)),
                 textcoords="offset points",
-                xytext=(-6, -12) if right else (6, 4),
-                ha="right" if right else "left",
-                fontsize=8,
+                xytext=(4, -9) if dense else (8, 3),
+                ha="right" if dense else "left",
+                va="top" if dense else "bottom",
+                fontsize=9,
             )
         axis.set_xlim(0, 1.15 * max(float(r["microseconds"]) for r in timed))
-        axis.margins(y=0.5)
+        axis.margins(y=0.45)
         axis.set_xlabel("microseconds per frame")
         axis.set_ylabel(label)
         axis.grid(alpha=0.25)
         if axis.get_legend_handles_labels()[1]:
-            axis.legend(fontsize=8, frameon=False, loc="lower left")
+            axis.legend(fontsize=9, frameon=False, loc="lower left")
     figure.tight_layout()
     figure.savefig(path, dpi=120)
 

@@ -138,3 +138,15 @@ def on_page_markdown(markdown, page, config, files):
 def on_page_content(html, page, config, files):
     """What a function returns has no name: no dash goes before it."""
     return re.sub(r'(<li class="doc-section-item[^>]*>)\s*–', r"\1", html)
+
+
+def on_post_build(config):
+    """The page for addresses that do not exist, in any folder of a server.
+
+    It is shown at whatever address was asked for, so it can neither link nor
+    load anything by a relative path. Its script looks for the site's start
+    page in the folders above.
+    """
+    page = (ROOT / "docs" / "missing.html").read_text()
+    target = pathlib.Path(config.site_dir, "404.html")
+    target.write_text(page.replace("SITE_NAME", config.site_name))

@@ -3,10 +3,12 @@
 import keras
 import numpy as np
 import pytest
+import yaml
 
 import keras_duspar
 from keras_duspar import native
 from tests import reference
+from tests.conftest import ROOT
 
 NAMES = sorted(reference.STEPS)
 LAYERS = {name: keras_duspar.layers.get(name) for name in NAMES}
@@ -127,3 +129,13 @@ def check_occupancy(first, second):
     assert found.keys() == expected.keys() != set()
     for layer, operands in found.items():
         assert operands == pytest.approx(expected[layer], abs=1e-3)
+
+
+def pages():
+    """The files of the guide, and those elsewhere that the site shows."""
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    elsewhere = site["extra"]["pages"].values()
+    return [
+        *(ROOT / path for path in elsewhere),
+        *sorted((ROOT / "docs").glob("*.md")),
+    ]

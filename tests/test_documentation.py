@@ -1,15 +1,20 @@
 """What the documentation says is true: its examples run, nothing is missing."""
 
+import ast
 import doctest
 import inspect
 import re
+import shutil
 
 import keras
 import numpy as np
 import pytest
 
 import keras_duspar
+from keras_duspar.models import preset_files
+from keras_duspar.tflite import runtime
 from tests.conftest import ROOT
+from tests.helpers import pages
 
 
 def public_objects():
@@ -83,31 +88,66 @@ def test_docstring_example(name, monkeypatch):
 
 
 def python_blocks():
-    """Python code blocks of the README and of the guide."""
+    """Python code blocks of every page."""
     blocks = []
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        text = path.read_text()
+    for path in pages():
+        text, name = path.read_text(), path.relative_to(ROOT).as_posix()
         found = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-        if path.name == "README.md":
+        if name == "README.md":
             found = ["\n".join(found)]  # one goes on with the other's model
         for i, code in enumerate(found):
-            blocks.append(pytest.param(code, id=f"{path.name}-{i}"))
+            blocks.append(pytest.param(code, id=f"{name}-{i}"))
     return blocks
 
 
 @pytest.mark.parametrize("code", python_blocks())
 def test_guide_example(code, tmp_path, monkeypatch):
-    """Runs as written, in an empty folder."""
+    """Runs as written, in a folder with a model."""
     monkeypatch.chdir(tmp_path)
+    if "load_tfmot" in code:
+        pytest.importorskip("tensorflow_model_optimization")
+        if keras.backend.backend() != "tensorflow":
+            pytest.skip("its quantizers are TensorFlow's")
+    if '"model.tflite"' in code and "convert(" not in code:
+        runtime.find_runtime()
+        preset = preset_files.FOLDER / "kws_duspar_128_words30"
+        shutil.copy(preset / preset_files.WHOLE, "model.tflite")
     if ">>>" in code:
         assert run_examples(code, "guide") > 0
+    elif "folder)" in code:  # of the user
+        monkeypatch.syspath_prepend(ROOT / "recipes")
+        assert resolve_names(code) > 2
     else:
         exec(compile(code, "guide", "exec"), {"__name__": "guide"})
 
 
+def resolve_names(code):
+    """Imports what a block imports, and counts what it takes from there."""
+    tree, scope, found = ast.parse(code), {}, 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            exec(ast.unparse(node), scope)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in scope:
+            eval(ast.unparse(node), scope)
+            found += 1
+    return found
+
+
+@pytest.mark.any_backend
+def test_python_is_marked_as_such():
+    """Blocks that are not would not be run."""
+    for path in pages():
+        text = path.read_text()
+        assert not re.search(r"^ *```(py|python3)$", text, re.M), path
+        text = re.sub(r"^( *)```.*?^\1```", "", text, flags=re.M | re.S)
+        begins = r"^    (from \w+ import|import \w+$|\w+ = keras)"
+        assert not re.search(begins, text, re.M), path
+
+
 @pytest.mark.any_backend
 def test_links_lead_somewhere():
-    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for path in pages():
         for link in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
             if "://" not in link:
                 assert (path.parent / link).exists(), f"{path.name}: {link}"

@@ -81,6 +81,32 @@ def test_markdown_became_lists_and_figures(site):
     assert not re.search(r"<li[^>]*>\s*–", losses)
 
 
+def test_code_became_code(site):
+    """No command line lies within a sentence, its lines run together."""
+    for page in site.rglob("*.html"):
+        text = re.sub(
+            r"<(code|pre|script)\b.*?</\1>", "", page.read_text(), flags=re.S
+        )
+        found = re.search(r"(python \w+/\w+\.py|keras-duspar \w+ )-?.*", text)
+        assert not found, f"{page.name}: {found and found[0]}"
+
+
+def test_page_for_missing_pages_needs_no_folder(site):
+    """It is shown at any address, so it must not load or link by its own."""
+    page = (site / "404.html").read_text()
+    assert re.findall(r"(?:src|href)=\"([^\"]*)\"", page) == ["/"]
+    assert "<link" not in page and "Page not found - keras_duspar" in page
+
+
+def test_every_page_has_a_title_of_its_own(site):
+    titles = {}
+    for page in site.rglob("*.html"):
+        title = re.search("<title>(.*?)</title>", page.read_text())[1]
+        titles.setdefault(title, []).append(page.relative_to(site).as_posix())
+    for title, found in titles.items():
+        assert len(found) == 1, (title, found)
+
+
 def test_search_finds_guide_and_reference(site):
     index = (site / "search/search_index.js").read_text()
     for words in ("quantization.html", "reference/layers.html#keras_duspar"):

@@ -35,7 +35,11 @@ def main(arguments=None):
         Integer, the exit code: 0, or 2 after an error, of which one line on
         the standard error tells; 1 if only some of several files failed.
     """
-    parsed = make_parser().parse_args(arguments)
+    parser = make_parser()
+    parsed = parser.parse_args(arguments)
+    if parsed.command is None:
+        parser.print_help(sys.stderr)
+        return 2
     # Before TensorFlow is imported, whose messages are not for users.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
@@ -71,9 +75,7 @@ def make_parser():
     parser.add_argument(
         "--version", action="version", version=keras_duspar.__version__
     )
-    subparsers = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True
-    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for info in pkgutil.iter_modules(commands.__path__):
         module = importlib.import_module(f"{commands.__name__}.{info.name}")
         summary, *description = module.__doc__.strip().split("\n\n")

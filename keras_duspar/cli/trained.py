@@ -8,6 +8,8 @@ import zipfile
 
 import numpy as np
 
+from keras_duspar.cli.chatter import start_keras
+from keras_duspar.cli.chatter import without_chatter
 from keras_duspar.cli.main import CommandError
 from keras_duspar.cli.main import explaining
 from keras_duspar.models import preset_files
@@ -106,7 +108,8 @@ def load_stream(path, task, argument="--model"):
             f"{path}."
         )
     try:
-        runner = tflite.load(file)
+        with without_chatter():
+            runner = tflite.load(file)
         check_task(path, runner.task, task)
         runner.push(np.zeros(0, "int16"))  # says if it does not stream
     except (ValueError, OSError) as e:
@@ -119,6 +122,7 @@ class KerasModel:
 
     def __init__(self, path, task, labels=None):
         file, config = find_run(path)
+        start_keras()
         from keras_duspar import models  # noqa: PLC0415
         from keras_duspar.streaming import Stream  # noqa: PLC0415
 
@@ -155,7 +159,7 @@ class TFLiteModel:
     def __init__(self, path, task, labels, name):
         from keras_duspar import tflite  # noqa: PLC0415
 
-        with explaining():
+        with explaining(), without_chatter():
             self._runners = [tflite.load(path)]
         (runner,) = self._runners
         check_task(name, runner.task, task)
@@ -178,8 +182,10 @@ class TFLiteModel:
         blocks = iter(blocks)
         first = next(blocks)
         copies = itertools.tee(itertools.chain([first], blocks), len(first))
-        for _ in range(len(first) - len(self._runners)):
-            self._runners.append(type(self._runners[0])(self._runners[0].path))
+        with without_chatter():
+            while len(self._runners) < len(first):
+                runner = self._runners[0]
+                self._runners.append(type(runner)(runner.path))
         streams = [
             runner.stream(_channel(copy, i))
             for i, (runner, copy) in enumerate(zip(self._runners, copies))

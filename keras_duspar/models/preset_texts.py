@@ -1,5 +1,7 @@
 """The cards of presets as text, for the command line and for the docs."""
 
+import textwrap
+
 # How metrics are written: name, title, factor, digits, unit.
 METRICS = (
     ("accuracy", "accuracy", 100, 2, " %"),
@@ -85,12 +87,36 @@ def _sizes(sizes):
     return ", ".join(listed)
 
 
-def card_text(card):
-    """A card for a terminal."""
+def card_text(card, columns=None):
+    """A card for a terminal.
+
+    Args:
+        card: Dictionary, the card.
+        columns: Integer, how wide the terminal is. Default: `None`, texts are
+            not wrapped.
+    """
     rows = card_rows(card)
     width = max(len(title) for title, _ in rows)
-    lines = [f"{title:>{width}}  {text}" for title, text in rows]
+    lines = [
+        f"{title if not i else '':>{width}}  {line}"
+        for title, text in rows
+        for i, line in enumerate(wrapped(text, columns, width + 2))
+    ]
     return "\n".join([card["name"], *lines])
+
+
+def wrapped(text, columns, indent):
+    """The lines of a text behind `indent` characters of a terminal.
+
+    Args:
+        text: String.
+        columns: Integer, how wide the terminal is, or `None`.
+        indent: Integer, how much of each line is taken.
+    """
+    if columns is None:
+        return [text]
+    width = max(columns - indent, 24)
+    return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
 def card_section(card):

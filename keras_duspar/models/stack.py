@@ -56,15 +56,15 @@ class AudioModel(keras.Model):
     # and on JAX an error within a loop leaves a model without its weights.
 
     def fit(self, x=None, *args, **kwargs):
-        _check_audio("x", x)
+        _check_batch("x", x)
         return super().fit(x, *args, **kwargs)
 
     def evaluate(self, x=None, *args, **kwargs):
-        _check_audio("x", x)
+        _check_batch("x", x)
         return super().evaluate(x, *args, **kwargs)
 
     def predict(self, x, *args, **kwargs):
-        _check_audio("x", x)
+        _check_batch("x", x)
         return super().predict(x, *args, **kwargs)
 
 
@@ -73,6 +73,18 @@ def _check_audio(name, value):
     for audio in keras.tree.flatten(value):
         if hasattr(audio, "dtype"):
             checks.audio(name, audio)
+
+
+def _check_batch(name, value):
+    _check_audio(name, value)
+    for audio in keras.tree.flatten(value):
+        if hasattr(audio, "dtype") and len(audio.shape) != 2:
+            hint = (
+                "One recording is `audio[np.newaxis]`; channels are averaged."
+            )
+            raise checks.bad_value(
+                name, "audio of shape `(batch, samples)`", audio, hint
+            )
 
 
 def audio_model(audio, output, name, task, labels=None):

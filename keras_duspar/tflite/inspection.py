@@ -60,9 +60,12 @@ class Inspection:
         if self.sparse:
             lines.append("sparse operators")
         for op in self.sparse:
+            options = dict(op["options"])
+            # int16 holds bfloat16, which TFLite does not know.
+            weights = options.pop("weights", op["weights"])
             lines.append(
                 f"  {op['name']}: {op['features']} features, {op['units']} "
-                f"units, {op['weights']} weights, options {op['options']}"
+                f"units, {weights} weights, options {options}"
             )
         return "\n".join(lines)
 

@@ -162,7 +162,8 @@ class Runner(FileInterpreter):
                     raise ValueError(
                         f"`{name}` must be at least one frame of {self.hop} "
                         "samples long. Received shape: "
-                        f"{np.shape(inputs[name])}."
+                        f"{np.shape(inputs[name])}, which is read as "
+                        "(samples,) or (batch, samples)."
                     )
             checked[name] = x
             singles.add(single)

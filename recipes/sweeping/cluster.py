@@ -7,8 +7,17 @@ import socket
 from keras_duspar.utils.optional import optional_package
 from trainer.errors import TrainingError
 
-# How often Ray is started on this machine before it is given up.
-ATTEMPTS = 3
+# How often Ray is started on this machine before it is given up. Up to version
+# 2.60 one of its processes ends if another does not answer within 15 seconds,
+# whatever is set (ray-project/ray#65983).
+ATTEMPTS = 5
+# How long it waits for its own processes. By itself it gives each 30 seconds,
+# which are too few on a machine that is busy.
+PATIENCE = {
+    "RAY_raylet_start_wait_time_s": "90",
+    "RAY_gcs_server_port_wait_time_s": "90",
+    "RAY_agent_register_timeout_ms": "90000",
+}
 
 
 @contextlib.contextmanager
@@ -29,6 +38,8 @@ def connected(address, cpus, gpus, backend):
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Trials without a GPU must not see one.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
+    for name, value in PATIENCE.items():
+        os.environ.setdefault(name, value)
     ray = optional_package("ray", "sweep")
     if address is not None:
         check_address(address)
@@ -58,7 +69,7 @@ def connected(address, cpus, gpus, backend):
             break
         except Exception as error:  # its errors have no class in common
             ray.shutdown()
-            # A machine that is busy may miss the time that Ray allows.
+            # A machine that is busy may miss other times that Ray allows.
             if address is None and attempt + 1 < ATTEMPTS:
                 continue
             where = f"at `--address` {address}" if address else "here"

@@ -10,6 +10,7 @@ import pytest
 from keras_duspar import cli
 from keras_duspar import models
 from keras_duspar import tflite
+from keras_duspar.cli.commands import listen
 from keras_duspar.cli.trained import DEFAULTS
 from keras_duspar.streaming import Detector
 from tests.conftest import ROOT
@@ -50,7 +51,11 @@ def events_of(files):
     detector = Detector(tflite.load(files / "kws.tflite"))
     found = detector.push(audio, RATE)
     assert len(found) > 3
-    return found
+    # The recording ends with its last word.
+    silence = np.zeros(int(listen.SILENCE * RATE), "int16")
+    last = detector.push(silence, RATE)
+    assert last
+    return found + last
 
 
 def test_words_of_a_file(files, capsys):

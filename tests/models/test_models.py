@@ -265,3 +265,13 @@ def test_integers_are_refused(build, tmp_path):
         # The model is as it was.
         again = model.predict(integers / 32768, verbose=0)
         np.testing.assert_array_equal(again, outputs)
+
+
+@pytest.mark.parametrize("shape", [(4000,), (1, 4000, 2)])
+def test_audio_of_another_rank_harms_no_model(shape):
+    """On JAX an error within a loop would leave it without its weights."""
+    model = keyword_spotter("spar", 4, num_layers=1)
+    for method in (model.predict, model.evaluate, model.fit):
+        with pytest.raises(ValueError, match=r"`x` must be audio of shape"):
+            method(np.zeros(shape, "float32"), verbose=0)
+    assert np.isfinite(model.get_weights()[0]).all()

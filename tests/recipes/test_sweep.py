@@ -1,5 +1,6 @@
 """Sweeps: grids, what is shown, and errors before anything is trained."""
 
+import os
 import pathlib
 
 import pytest
@@ -261,3 +262,34 @@ def test_a_failed_trial_is_a_row(tmp_path):
     row = results.row(trial, path, error)
     assert row["status"] == "failed" and row["error"] == error
     assert row["run"] == pathlib.Path("runs", trial.name).as_posix()
+
+
+class FakeRay:
+    """A Ray that remembers in which environment it was started."""
+
+    def init(self, **options):
+        self.environment = dict(os.environ)
+
+    def nodes(self):
+        return [{"Alive": True, "Resources": {"CPU": 2}}]
+
+    def shutdown(self):
+        pass
+
+
+@pytest.mark.parametrize("asked", [None, "77"])
+def test_ray_gets_more_time_to_start(asked, monkeypatch):
+    """Unless the user says how much."""
+    from sweeping import cluster
+
+    ray = FakeRay()
+    monkeypatch.setattr(cluster, "optional_package", lambda *names: ray)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    for name, value in cluster.PATIENCE.items():
+        assert int(value) > (30_000 if name.endswith("_ms") else 30)
+        os.environ.pop(name, None)
+        if asked:
+            os.environ[name] = asked
+    with cluster.connected(None, 1, 0, "jax"):
+        for name, value in cluster.PATIENCE.items():
+            assert ray.environment[name] == (asked or value)

@@ -10,6 +10,7 @@ import json
 
 from keras_duspar.cli import trained
 from keras_duspar.cli.argument_types import positive
+from keras_duspar.cli.chatter import without_chatter
 from keras_duspar.cli.commands import inspect
 from keras_duspar.cli.main import CommandError
 from keras_duspar.cli.main import explaining
@@ -78,9 +79,10 @@ def run(arguments):
         audio = None
         if arguments.audio is not None:
             audio = _read(arguments.audio, tflite.inspect(paths[0]))
-        found = tflite.measure(
-            paths, audio, arguments.seconds, arguments.threads
-        )
+        with without_chatter():
+            found = tflite.measure(
+                paths, audio, arguments.seconds, arguments.threads
+            )
     for measurement, name in zip(found, names):
         measurement.path = name
     if arguments.json:

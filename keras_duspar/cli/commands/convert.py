@@ -16,6 +16,7 @@ import numpy as np
 from keras_duspar.cli import trained
 from keras_duspar.cli.argument_types import add_window
 from keras_duspar.cli.argument_types import positive
+from keras_duspar.cli.chatter import start_keras
 from keras_duspar.cli.main import explaining
 from keras_duspar.utils.audio_files import read_mono
 
@@ -114,6 +115,7 @@ def read_model(arguments):
     file, config = trained.find_run(
         arguments.model, "model", "or a .keras file"
     )
+    start_keras()
     options = {
         "weights": arguments.weights,
         "labels": config.get("labels") or None,

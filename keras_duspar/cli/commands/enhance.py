@@ -32,7 +32,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--out",
         metavar="FOLDER",
-        help="write to this folder, under the names of the recordings",
+        help="write to this folder, which is made if need be, under the names "
+        "of the recordings",
     )
     parser.add_argument(
         "--overwrite",
@@ -70,16 +71,19 @@ def find_outputs(arguments):
         noisy, clean = arguments.files
         return {noisy: pathlib.Path(clean)}
     folder = pathlib.Path(arguments.out)
-    if not folder.is_dir():
-        raise CommandError(
-            f"`--out` must be a folder. Received: {folder}, which is not."
-        )
     names = {p: "stdin.wav" if p == "-" else p for p in arguments.files}
     outputs = {p: folder / pathlib.Path(name).name for p, name in names.items()}
     if len(set(outputs.values())) < len(arguments.files):
         raise CommandError(
             "With `--out`, the recordings must have different names."
         )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise CommandError(
+            f"`--out` must be a folder. Received: {folder}, which is not one "
+            f"and cannot be made: {e.strerror}."
+        ) from e
     return outputs
 
 
@@ -117,8 +121,9 @@ def report(clean, done, as_json):
     if as_json:
         print(json.dumps(done), flush=True)
         return
+    channels = "channel" if done["channels"] == 1 else "channels"
     print(
-        f"{clean}: {done['seconds']:.2f} s, {done['channels']} channel(s) at "
+        f"{clean}: {done['seconds']:.2f} s, {done['channels']} {channels} at "
         f"{done['sample_rate']} Hz, in {done['took']:.2f} s",
         flush=True,
     )

@@ -2,9 +2,10 @@
 
 The recordings of --speech, which must not contain the words, are joined into a
 long stream, and those of --keywords, in folders named after their words, are
-inserted between them. The file must be a streaming one that was converted with
---window. --store chooses thresholds for a rate of false alarms and keeps them
-in the file; choose them on other recordings than those you report results for.
+inserted between them. MODEL is a preset, or a streaming file that was
+converted with --window. --store chooses thresholds for a rate of false alarms
+and keeps them in the file; choose them on other recordings than those you
+report results for.
 """
 
 import json
@@ -17,6 +18,7 @@ from keras_duspar.cli.argument_types import positive
 from keras_duspar.cli.main import CommandError
 from keras_duspar.cli.main import explaining
 from keras_duspar.cli.recordings import progress
+from keras_duspar.models import preset_files
 from keras_duspar.utils.audio_files import read_mono
 
 SUFFIXES = (".wav", ".flac", ".ogg", ".mp3")
@@ -24,7 +26,9 @@ SUFFIXES = (".wav", ".flac", ".ogg", ".mp3")
 
 def add_arguments(parser):
     """Adds the arguments of the command."""
-    parser.add_argument("model", metavar="MODEL", help="the .tflite file")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a preset or a .tflite file"
+    )
     parser.add_argument(
         "--speech",
         required=True,
@@ -89,9 +93,13 @@ def run(arguments):
     from keras_duspar.streaming import Detector  # noqa: PLC0415
     from keras_duspar.streaming.evaluation import Evaluation  # noqa: PLC0415
 
+    if arguments.store and preset_files.names_preset(arguments.model):
+        raise CommandError(
+            "`--store` needs a .tflite file to write to. Received: the preset "
+            f"{arguments.model}."
+        )
+    runner = trained.load_stream(arguments.model, "kws", "MODEL")
     with explaining():
-        runner = tflite.load(arguments.model)
-        trained.check_task(arguments.model, runner.task, "kws")
         detector = Detector(runner)
     words = [
         label

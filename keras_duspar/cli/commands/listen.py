@@ -25,6 +25,9 @@ from keras_duspar.cli.sound import display
 from keras_duspar.cli.sound import player
 from keras_duspar.utils.audio_files import SAMPLE_RATE
 
+# Seconds behind the end of a recording, which may be that of its last word.
+SILENCE = 0.5
+
 
 def add_arguments(parser):
     """Adds the arguments of the command."""
@@ -119,7 +122,7 @@ def load(arguments):
 
 
 def listen(blocks, detector, enhancer, meter, play, as_json):
-    """Runs the models on the blocks until there are no more."""
+    """Runs the models on the blocks, and the detector on silence after them."""
     late, heard = enhancer.delay if enhancer else 0, 0
     with display(meter) as show:
         for samples, rate in blocks:
@@ -138,6 +141,11 @@ def listen(blocks, detector, enhancer, meter, play, as_json):
                 play(sound[late:])
                 late = max(0, late - len(sound))
             show(None)
+        if detector is not None and meter.seconds:
+            events = detector.push(np.zeros(int(SILENCE * rate), "int16"), rate)
+            heard += len(events)
+            for event in events:
+                show(describe(event, meter, as_json))
     if detector is not None and not heard:
         note = f"no word was heard in {meter.seconds:.1f} s"
         print(f"keras-duspar listen: {note}.", file=sys.stderr)
