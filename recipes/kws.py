@@ -28,7 +28,6 @@ from datasets.batches import KeywordBatches
 from keras_duspar import models
 from keras_duspar.utils import checks
 from keras_duspar.utils.audio_files import SAMPLE_RATE
-from trainer import distillation
 from trainer.config import check_range
 from trainer.config import setting
 from trainer.task import confusion_rows
@@ -68,16 +67,9 @@ class Config(trainer.Config):
         nargs=2,
         type=float,
     )
-    teacher: str | None = setting(
-        None,
-        "run or .keras file of the same classes, from whose scores training "
-        "learns, too",
-    )
-    teacher_weight: float = setting(0.5, "the teacher's share of the loss")
 
     def __post_init__(self):
         super().__post_init__()
-        checks.number("teacher_weight", self.teacher_weight, "[0, 1]")
         checks.choice("words", self.words, sources.WORDS)
         checks.number("context", self.context, "[0, inf)")
         checks.number("noise_share", self.noise_share, "[0, 1]")
@@ -93,29 +85,9 @@ class Config(trainer.Config):
 class KeywordSpotting(trainer.Task):
     config_class = Config
     batches_class = KeywordBatches
-
-    def __init__(self, config, progress=True):
-        super().__init__(config, progress)
-        self.teacher = None
-        if config.teacher is not None:
-            self.teacher = distillation.load_teacher(
-                config.teacher, self.data.labels
-            )
-
-    @property
-    def metrics(self):
-        accuracy = keras.metrics.SparseCategoricalAccuracy
-        if self.teacher is not None:
-            accuracy = distillation.Accuracy
-        return (lambda: accuracy(name="accuracy"),)
-
-    def feed_training(self, batch):
-        audio, labels = self.feed(batch)
-        if self.teacher is None:
-            return audio, labels
-        # What stands before a clip does not change what it is.
-        scores = self.teacher.predict_on_batch(audio[:, -SAMPLE_RATE:])
-        return audio, distillation.targets(labels, scores + self.shift)
+    metrics = (
+        lambda: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
+    )
 
     def data_arguments(self):
         return {
@@ -143,26 +115,12 @@ class KeywordSpotting(trainer.Task):
         trained = mask_features(model, self.config.seed, pooled)
         if self.config.words == "all":
             return trained
-        return keras.Model(trained.input, trained.output + self.shift)
-
-    @property
-    def shift(self):
-        """What is added to scores in training.
-
-        Unknown is not more likely than the classes say because training has
-        more of it.
-        """
-        if self.config.words == "all":
-            return np.float32(0)
-        return commands12.shift_of_unknown(self.data)
+        # Unknown is not more likely than the classes say because training
+        # has more of it: what that adds to a score is added here.
+        shift = commands12.shift_of_unknown(self.data)
+        return keras.Model(trained.input, trained.output + shift)
 
     def loss(self, phase):
-        if self.teacher is not None:
-            return distillation.Distillation(self.config.teacher_weight)
-        return self.cross_entropy
-
-    @property
-    def cross_entropy(self):
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     def predict(self, model, split, change=lambda audio: audio):
@@ -182,7 +140,7 @@ class KeywordSpotting(trainer.Task):
         logits, labels = self.predict(model, "validation")
         return {
             "val_loss": float(
-                self.cross_entropy(labels, keras.ops.convert_to_tensor(logits))
+                self.loss(0)(labels, keras.ops.convert_to_tensor(logits))
             ),
             "val_accuracy": float(np.mean(logits.argmax(axis=1) == labels)),
         }

@@ -168,7 +168,7 @@ class Training:
         )
         started = time.monotonic() - progress.seconds
         for batch in dataset.as_numpy_iterator():
-            self._step(*self.task.feed_training(batch))
+            self._step(*self.task.feed(batch))
             self._show_path()
             advance()
             progress.seconds = time.monotonic() - started

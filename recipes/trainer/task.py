@@ -96,10 +96,6 @@ class Task:
         """What the model and the loss take, from a batch of `batches()`."""
         return batch
 
-    def feed_training(self, batch):
-        """The same in training, where a loss may take more than labels."""
-        return self.feed(batch)
-
     def batches(self, split, training=False):
         """The batches of a split."""
         return self.batches_class(
