@@ -80,7 +80,9 @@ lists the models, and `--model NAME` takes another one:
 on a little synthetic speech and a fixed sound are in `card.json`, and a test
 reproduces both. `make test-presets` reproduces the whole test where
 `KERAS_DUSPAR_SPEECH_COMMANDS` and `KERAS_DUSPAR_VOICEBANK` name the folders
-of the data. A preset is made by `python recipes/make_preset.py RUN NAME`.
+of the data. A preset is made by `python recipes/make_preset.py RUN NAME`. Its
+weights are the fastest, on the machine that made it, of those that are no worse
+than float32 on validation data; times may have been taken anew on another.
 """
 
 

@@ -78,7 +78,8 @@ def _reason(card):
             f"{weights} {scores_text(found)}, {found['us_per_frame']:.1f} us, "
             f"{found['bytes'] / 1000:,.0f} KB"
         )
-    chosen = "the fastest that is no worse, of" if len(parts) > 1 else "given,"
+    # They were chosen where the preset was made, by the times of that machine.
+    chosen = "chosen from" if len(parts) > 1 else "given,"
     return f"{chosen} {'; '.join(parts)}, on validation data"
 
 
