@@ -10,12 +10,14 @@ with the same vectors, in float32 and in int8. Beside the times stands how fast
 weights are read, and how fast plain loops read memory of that size. Built with
 CMake and a C compiler; best run alone on one core (`taskset -c 1`). With
 `--instructions` valgrind counts instructions instead, which are the same on a
-busy machine; it knows AVX2 and not AVX-512. Tables and figures are written to
-`OUT/kernels.md` and `OUT/kernels.json`.
+busy machine; it knows AVX2 and not AVX-512. Those of ARM's kernels are counted
+on QEMU (Debian's qemu-user and gcc-aarch64-linux-gnu). Tables and figures are
+written to `OUT/kernels.md` and `OUT/kernels.json`.
 """
 
 import argparse
 import collections
+import functools
 import json
 import os
 import pathlib
@@ -27,12 +29,19 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).parent.parent
 COUNTED = "duspar_bench_counted"
-STEPS = 64  # that function's
+END = "duspar_bench_end"  # runs next
+STEPS = 64  # of the former
 COUNTABLE = ("avx2", "portable")  # valgrind knows no AVX-512
+EMULATED = ("neon", "neon_dotprod", "neon_fp16")
 
 
-def build(target="bench_kernels"):
+def build(target="bench_kernels", name="cmake", options=()):
     """Builds a program or library of `tflite/benchmarks`.
+
+    Args:
+        target: String.
+        name: String, the folder of the build.
+        options: Strings, further options of CMake.
 
     Returns:
         The path of the folder that it lies in.
@@ -40,15 +49,19 @@ def build(target="bench_kernels"):
     cmake = shutil.which("cmake") or pathlib.Path(sys.executable).with_name(
         "cmake"
     )
-    folder = ROOT / "build" / "bench" / "cmake"
-    for command in (
-        [cmake, "-S", ROOT / "tflite", "-B", folder, "-DDUSPAR_BENCHMARKS=ON"],
-        [cmake, "--build", folder, "--target", target],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise OSError(f"{cmake} failed: {done.stderr[-2000:]}")
+    folder = ROOT / "build" / "bench" / name
+    configure = [cmake, "-S", ROOT / "tflite", "-B", folder]
+    run([*configure, "-DDUSPAR_BENCHMARKS=ON", *options])
+    run([cmake, "--build", folder, "--target", target])
     return folder / "benchmarks"
+
+
+def run(command):
+    """Runs a program; returns what it did, or raises what it said."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise OSError(f"{command[0]} failed: {done.stderr[-2000:]}")
+    return done
 
 
 def measure(program, rounds, stack, kernel):
@@ -138,10 +151,27 @@ def time_tables(figures, statistic="median"):
     return "\n\n".join([about, *parts]) + "\n"
 
 
-def count(program, stack, kernel):
-    """Figures with the instructions of a step, counted by valgrind."""
+def count(stack, kernel):
+    """Figures with the instructions of a step."""
+    counted = count_by_qemu if kernel in EMULATED else count_by_valgrind
+    printed, counts = counted(["0", stack or "KWS", kernel])
+    figures = [json.loads(line) for line in printed.splitlines()]
+    if not figures or len(figures) != len(counts):
+        raise SystemExit(
+            f"`kernel` must be one that runs here. Received: {kernel}."
+        )
+    for figure, total in zip(figures, counts):
+        figure["instructions"] = total / STEPS
+        for name in ("ns", "least_ns"):
+            del figure[name]
+    return figures
+
+
+def count_by_valgrind(arguments):
+    """What the program prints, and the instructions of each line of it."""
     if shutil.which("valgrind") is None:
         raise SystemExit("`--instructions` needs valgrind.")
+    program = build() / "bench_kernels"
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "callgrind"
         command = [
@@ -151,21 +181,54 @@ def count(program, stack, kernel):
             f"--toggle-collect={COUNTED}",
             f"--dump-after={COUNTED}",
             program,
-            "0",
-            stack or "KWS",
-            kernel,
+            *arguments,
         ]
-        done = subprocess.run(command, capture_output=True, text=True)
-        figures = [json.loads(line) for line in done.stdout.splitlines()]
-        if done.returncode or not figures:
-            raise SystemExit(done.stderr[-2000:] or "Nothing was counted.")
-        for i, figure in enumerate(figures):
-            text = out.with_name(f"{out.name}.{i + 1}").read_text()
-            total = int(re.search(r"^totals: (\d+)", text, re.MULTILINE)[1])
-            figure["instructions"] = total / STEPS
-            for name in ("ns", "least_ns"):
-                del figure[name]
-    return figures
+        done = run(command)
+        parts = sorted(
+            out.parent.glob(f"{out.name}.*"), key=lambda p: int(p.suffix[1:])
+        )
+        texts = [part.read_text() for part in parts]
+    totals = (re.search(r"^totals: (\d+)", t, re.MULTILINE) for t in texts)
+    # The last part is what follows the last call.
+    counts = [int(total[1]) for total in totals if total]
+    return done.stdout, counts[: len(done.stdout.splitlines())]
+
+
+@functools.cache
+def build_for_qemu():
+    """The program for ARM, and the command that counts in QEMU."""
+    tools = ("qemu-aarch64", "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-nm")
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if missing or compiler is None:
+        raise SystemExit(
+            f"`kernel` needs {', '.join(missing) or 'a C compiler'} to be "
+            "counted: Debian's qemu-user and gcc-aarch64-linux-gnu."
+        )
+    folder = build(
+        name="cmake-aarch64",
+        options=(
+            "-DCMAKE_SYSTEM_NAME=Linux",
+            "-DCMAKE_SYSTEM_PROCESSOR=aarch64",
+            f"-DCMAKE_C_COMPILER={tools[1]}",
+            "-DCMAKE_EXE_LINKER_FLAGS=-static",
+        ),
+    )
+    plugin = folder / "libcount.so"
+    source = ROOT / "tflite" / "benchmarks" / "count_plugin.c"
+    run([compiler, "-O2", "-shared", "-fPIC", source, "-o", plugin])
+    program = folder / "bench_kernels"
+    symbols = run([tools[2], program]).stdout.splitlines()
+    places = {line.split()[-1]: line.split()[0] for line in symbols}
+    between = f"from=0x{places[COUNTED]},to=0x{places[END]}"
+    return [tools[0], "-plugin", f"{plugin},{between}", program]
+
+
+def count_by_qemu(arguments):
+    """What the program prints on ARM, and the instructions of each line."""
+    done = run([*build_for_qemu(), *arguments])
+    found = re.findall(r"^instructions (\d+)$", done.stderr, re.MULTILINE)
+    return done.stdout, [int(total) for total in found]
 
 
 def instruction_tables(figures):
@@ -220,16 +283,16 @@ def main(arguments=None):
     )
     parser.add_argument("--out", default="build/bench", help="folder")
     options = parser.parse_args(arguments)
-    program = build() / "bench_kernels"
     if options.instructions:
         kernels = [options.kernel] if options.kernel else COUNTABLE
         figures = [
             figure
             for kernel in kernels
-            for figure in count(program, options.stack, kernel)
+            for figure in count(options.stack, kernel)
         ]
         name, text = "instructions", instruction_tables(figures)
     else:
+        program = build() / "bench_kernels"
         figures = measure(
             program, options.rounds, options.stack, options.kernel
         )

@@ -207,6 +207,37 @@ def test_kernels_and_their_instructions(tmp_path):
     assert dense[:6] == sorted(dense[:6])
 
 
+@pytest.mark.nightly
+def test_instructions_of_arm_are_counted(tmp_path):
+    import shutil
+
+    import kernels
+
+    for tool in ("qemu-aarch64", "aarch64-linux-gnu-gcc"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"needs {tool}")
+    found = {}
+    for kernel in ("neon", "neon_fp16"):
+        arguments = ["--stack", "64-128", "--kernel", kernel]
+        kernels.main([*arguments, "--instructions", "--out", str(tmp_path)])
+        found[kernel] = json.loads((tmp_path / "instructions.json").read_text())
+        for figure in found[kernel]:
+            assert figure["kernel"] == kernel
+    floats, halves = (
+        [
+            f["instructions"]
+            for f in found[kernel]
+            if f["weights"] == weights and f["model"] == "DuSpaR"
+        ]
+        for kernel, weights in (("neon", "float32"), ("neon_fp16", "bfloat16"))
+    )
+    assert floats == sorted(floats) and len(floats) == len(halves) == 7
+    # All 64 rows of both products, four numbers to a vector: at the least.
+    assert floats[-1] > (64 + 128) * 2 * 128 / 4
+    # Twice as many numbers to a vector.
+    assert halves[-1] < 0.8 * floats[-1]
+
+
 HELD = """
 import sys
 sys.path.insert(0, sys.argv[1])
