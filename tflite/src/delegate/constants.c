@@ -19,35 +19,48 @@ static float half_value(uint16_t half) {
   return value;
 }
 
-/* Integers with one scale, or one for each row of a matrix. */
-static bool read_int8(const tfl_tensor* t, float* to, size_t count) {
+/* Integers with one scale, or one for each row of a matrix. LiteRT 1.4 keeps
+ * one zero point where all are the same. */
+static bool is_scaled(const tfl_tensor* t) {
   const tfl_affine* known = t->quantization.params;
   if (t->quantization.type != TFL_AFFINE || known == NULL ||
       known->scale == NULL || known->zero_point == NULL ||
-      known->scale->size < 1 || known->quantized_dimension != 0 ||
-      known->zero_point->size != known->scale->size) {
+      known->quantized_dimension != 0) {
     return false;
   }
-  const size_t rows = (size_t)known->scale->size;
+  const int scales = known->scale->size, zeros = known->zero_point->size;
+  return (scales == 1 || (scales > 1 && scales == t->dims->data[0])) &&
+         (zeros == 1 || zeros == scales);
+}
+
+static void read_int8(const tfl_tensor* t, float* to, size_t count) {
+  const tfl_affine* known = t->quantization.params;
   const int8_t* integers = t->data;
-  if (rows != 1 && (size_t)t->dims->data[0] != rows) return false;
-  const size_t row = count / rows;
+  const size_t row = count / (size_t)known->scale->size;
   for (size_t i = 0; i < count; ++i) {
-    const int zero = known->zero_point->data[i / row];
+    const size_t at = known->zero_point->size == 1 ? 0 : i / row;
+    const int zero = known->zero_point->data[at];
     to[i] = known->scale->data[i / row] * (float)(integers[i] - zero);
   }
-  return true;
+}
+
+bool duspar_constant_is_readable(const tfl_tensor* t, size_t count) {
+  const size_t item = t->type == TFL_FLOAT32 ? 4 : t->type == TFL_INT8 ? 1 : 2;
+  if (t->data == NULL || t->bytes / item < count) return false;
+  return t->type == TFL_FLOAT32 || t->type == TFL_FLOAT16 ||
+         (t->type == TFL_INT8 && is_scaled(t));
 }
 
 bool duspar_constant_read(const tfl_tensor* t, float* to, size_t count) {
-  const size_t item = t->type == TFL_FLOAT32 ? 4 : t->type == TFL_INT8 ? 1 : 2;
-  if (t->data == NULL || t->bytes / item < count) return false;
+  if (!duspar_constant_is_readable(t, count)) return false;
   if (t->type == TFL_FLOAT32) {
     memcpy(to, t->data, count * sizeof(float));
     return true;
   }
-  if (t->type == TFL_INT8) return read_int8(t, to, count);
-  if (t->type != TFL_FLOAT16) return false;
+  if (t->type == TFL_INT8) {
+    read_int8(t, to, count);
+    return true;
+  }
   for (size_t i = 0; i < count; ++i) {
     uint16_t half;
     memcpy(&half, (const char*)t->data + 2 * i, sizeof half);

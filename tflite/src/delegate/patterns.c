@@ -28,17 +28,18 @@ static bool check_kernel(const tfl_context* context,
   const tfl_tensor* kernel = duspar_tensor_at(context, p->kernel);
   const tfl_tensor* source = duspar_tensor_at(context, p->source);
   if (source == NULL || kernel == NULL || kernel->dims == NULL ||
-      kernel->dims->size != 2 || source->dims->size != 2 ||
-      duspar_plan_entries(source) == 0) {
+      kernel->dims->size != 2 || source->dims->size != 2) {
+    return false;
+  }
+  const size_t entries = duspar_plan_entries(source);
+  if (entries == 0 || !duspar_constant_is_readable(source, entries)) {
     return false;
   }
   for (int i = 0; i < 2; ++i) {
     if (kernel->dims->data[i] != source->dims->data[i]) return false;
   }
   *outputs = source->dims->data[0];
-  const bool known = source->type == TFL_FLOAT32 ||
-                     source->type == TFL_FLOAT16 || source->type == TFL_INT8;
-  return known && source->dims->data[1] == inputs;
+  return source->dims->data[1] == inputs;
 }
 
 /* LOGISTIC and MUL behind the dense layer. */

@@ -49,8 +49,11 @@ bool duspar_norm_match(tfl_context* context, const int* plan, int count, int at,
 bool duspar_window_match(tfl_context* context, const int* plan, int count,
                          int at, duspar_window_pattern* p);
 
-/* The numbers of `tensor`, a constant of float32, float16 or int8 with scales,
- * as `count` floats. Returns whether all could be read. */
+/* Whether `tensor` is a constant of `count` numbers that can be read: of
+ * float32, float16, or int8 with scales. Its `dims` are there. */
+bool duspar_constant_is_readable(const tfl_tensor* tensor, size_t count);
+
+/* These numbers as floats. Returns whether all could be read. */
 bool duspar_constant_read(const tfl_tensor* tensor, float* to, size_t count);
 
 #endif /* DUSPAR_DELEGATE_PATTERNS_H_ */
