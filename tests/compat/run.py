@@ -108,6 +108,11 @@ def convert_all(folder):
                     ops=ops,
                     count=ops == "builtin",
                 )
+    for name in models.presets():
+        for streaming in (False, True):
+            runner = tflite.load(name, streaming=streaming)
+            kind = "stream" if streaming else "whole"
+            expected[f"preset {name} {kind}"] = runner(audio[:1])
     np.savez(folder / "expected.npz", **expected)
 
 
