@@ -158,7 +158,9 @@ def count(stack, kernel):
     figures = [json.loads(line) for line in printed.splitlines()]
     if not figures or len(figures) != len(counts):
         raise SystemExit(
-            f"`kernel` must be one that runs here. Received: {kernel}."
+            "`kernel` must be one that runs here, and `stack` one of "
+            "tflite/benchmarks/kernels.c. Received: "
+            f"kernel={kernel}, stack={stack}."
         )
     for figure, total in zip(figures, counts):
         figure["instructions"] = total / STEPS
